@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Installs a build into a temporary prefix, moves the prefix, and uses it from there.
+#   install_test.sh CMAKE BUILD_FOLDER PROTOC with-inject|without-inject with-kernels|without-kernels
+set -euo pipefail
+cmake=$1 build=$2 protoc=$3 inject=$4 kernels=$5
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/gpuexec-install.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+expect_file() { [[ -s $prefix/$1 ]] || fail "the prefix has no $1"; }
+
+"$cmake" --install "$build" --prefix "$work/first" >"$work/install.log" || { cat "$work/install.log"; fail "cmake --install"; }
+prefix="$work/moved prefix"
+mv "$work/first" "$prefix"
+
+expect_file bin/gx-analyze
+expect_file bin/gx-dump
+expect_file share/gpuexec/LICENSE
+expect_file share/gpuexec/proto/gpuexec/v1/trace.proto
+[[ $inject == without-inject ]] || expect_file lib/libgpuexec_inject.so
+[[ $kernels == without-kernels ]] || expect_file bin/gx-kernels
+
+"$prefix/bin/gx-analyze" --help >"$work/help" || fail "gx-analyze --help"
+grep -q 'gx-analyze' "$work/help" || fail "gx-analyze --help does not name itself"
+
+# The installed format description is complete: it compiles with nothing but itself.
+"$protoc" "--proto_path=$prefix/share/gpuexec/proto" "--descriptor_set_out=$work/set" gpuexec/v1/trace.proto ||
+  fail "the installed .proto files do not compile"
+
+traces=("$prefix"/share/gpuexec/demo/*.trace.pb)
+[[ -s ${traces[0]} ]] || fail "the prefix has no demo trace in share/gpuexec/demo"
+trace=${traces[0]}
+"$prefix/bin/gx-dump" "$trace" >"$work/dump" || fail "gx-dump on the demo trace"
+grep -q 'frame' "$work/dump" || fail "gx-dump on the demo trace shows no frame"
+status=0
+"$prefix/bin/gx-analyze" "$trace" >"$work/report" || status=$?
+((status <= 1)) || fail "gx-analyze on the demo trace ended with $status"
+[[ -s $work/report ]] || fail "gx-analyze on the demo trace printed nothing"
+"$protoc" "--proto_path=$prefix/share/gpuexec/proto" --decode=gpuexec.v1.Trace gpuexec/v1/trace.proto <"$trace" >"$work/decoded" ||
+  fail "protoc cannot decode the demo trace with the installed .proto files"
+[[ -s $work/decoded ]] || fail "protoc decoded nothing from the demo trace"
+echo "the installed prefix works"
