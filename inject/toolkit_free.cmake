@@ -1,0 +1,18 @@
+# gx_inject_base: the half of inject/ that needs no CUDA toolkit (settings, log, counters, the trace's bytes and file).
+# Built and tested everywhere; the injection library is this and the half that knows CUPTI.
+add_library(gx_inject_base STATIC
+  "${CMAKE_CURRENT_LIST_DIR}/checksum.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/columns.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/config.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/descriptor.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/log.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/nearest_name.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/path_name.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/self_stats.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/trace_encoder.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/trace_file.cc")
+target_link_libraries(gx_inject_base
+  PUBLIC gx_trace_fields Threads::Threads
+  PRIVATE gx_warnings protozero::protozero xxhash::xxhash)
+# It becomes part of a shared library.
+set_target_properties(gx_inject_base PROPERTIES POSITION_INDEPENDENT_CODE ON)
