@@ -79,7 +79,7 @@ gx_build() {
   done
   local options=("$@")
   if command -v ccache >/dev/null; then
-    options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+    options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
   fi
   say "Configuring $folder/ (preset $preset)"
   local log status=0
