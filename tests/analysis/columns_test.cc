@@ -1,0 +1,312 @@
+#include "analysis/columns.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/status_matchers.h"
+#include "tests/support/textproto.h"
+
+namespace gx::analysis {
+namespace {
+
+using ::gpuexec::v1::KernelBatch;
+using ::gpuexec::v1::KernelSummary;
+using ::gpuexec::v1::LaunchBatch;
+using ::gpuexec::v1::MemoryBatch;
+using ::gpuexec::v1::NvtxEventBatch;
+using ::gpuexec::v1::OverheadBatch;
+using ::gpuexec::v1::SynchronizationBatch;
+using ::gx::testing::FromText;
+using ::gx::testing::IsOk;
+using ::gx::testing::StatusIs;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+template <typename Row>
+struct Rows {
+  std::vector<Row> rows;
+  DecodedBatch decoded;
+};
+
+Rows<LaunchRow> Launches(const LaunchBatch& batch) {
+  Rows<LaunchRow> out;
+  out.decoded = ForEachLaunch(batch, [&out](const LaunchRow& row) { out.rows.push_back(row); });
+  EXPECT_EQ(out.decoded.record_count, out.rows.size());
+  EXPECT_EQ(out.decoded.problem.ok(), out.decoded.lost_count == 0);
+  return out;
+}
+
+Rows<KernelRow> Kernels(const KernelBatch& batch) {
+  Rows<KernelRow> out;
+  out.decoded = ForEachKernel(batch, [&out](const KernelRow& row) { out.rows.push_back(row); });
+  EXPECT_EQ(out.decoded.record_count, out.rows.size());
+  EXPECT_EQ(out.decoded.problem.ok(), out.decoded.lost_count == 0);
+  return out;
+}
+
+Rows<MemoryRow> Copies(const MemoryBatch& batch) {
+  Rows<MemoryRow> out;
+  out.decoded = ForEachMemory(batch, [&out](const MemoryRow& row) { out.rows.push_back(row); });
+  EXPECT_EQ(out.decoded.problem.ok(), out.decoded.lost_count == 0);
+  return out;
+}
+
+TEST(Columns, OneValueStandsForAllAndNoneForZero) {
+  const Rows<LaunchRow> got = Launches(FromText<LaunchBatch>(
+      "count: 3 thread_id: 7 window_id: 2 base_enter_monotonic_ns: 1000 enter_delta_ns: [0, 5, 6] "
+      "base_correlation_id: 40 correlation_delta: [0, 1, -3] track_iid: 9 signature_iid: [1, 2, 1]"));
+  ASSERT_THAT(got.rows, SizeIs(3));
+  EXPECT_EQ(got.rows[0].enter_monotonic_ns, 1000u);
+  EXPECT_EQ(got.rows[1].enter_monotonic_ns, 1005u);
+  EXPECT_EQ(got.rows[2].enter_monotonic_ns, 1011u);
+  EXPECT_EQ(got.rows[0].correlation_id, 40u);
+  EXPECT_EQ(got.rows[1].correlation_id, 41u);
+  EXPECT_EQ(got.rows[2].correlation_id, 38u);
+  for (const LaunchRow& row : got.rows) {
+    EXPECT_EQ(row.thread_id, 7u);
+    EXPECT_EQ(row.window_id, 2u);
+    EXPECT_EQ(row.track_iid, 9u) << "one value for all";
+    EXPECT_EQ(row.graph_exec_id, 0u) << "empty: zero for all";
+    EXPECT_EQ(row.result, 0u);
+  }
+  EXPECT_EQ(got.rows[1].signature_iid, 2u);
+  EXPECT_THAT(got.decoded.problem, IsOk());
+}
+
+TEST(Columns, AnEmptyBatchHasNoRecords) {
+  const Rows<LaunchRow> got = Launches(LaunchBatch());
+  EXPECT_THAT(got.rows, IsEmpty());
+  EXPECT_THAT(got.decoded.problem, IsOk());
+}
+
+TEST(Columns, KernelStartsCountFromTheEndBeforeInTheirUnits) {
+  const Rows<KernelRow> got = Kernels(FromText<KernelBatch>(
+      "count: 3 timing: TIMING_COMPLETE base_start_ns: 10000 start_unit_ns: 32 start_delta: [0, 2, -5] "
+      "duration_unit_ns: 32 duration: [10, 20, 1] base_correlation_id: 1 correlation_delta: [0, 1, 1] "
+      "attributes_iid: 4 graph_id: 6 graph_node_delta: [100, 1, -1]"));
+  ASSERT_THAT(got.rows, SizeIs(3));
+  EXPECT_EQ(got.rows[0].start_ns, 10000u);
+  EXPECT_EQ(got.rows[0].end_ns, 10320u);
+  EXPECT_EQ(got.rows[0].duration_ns, 320u);
+  EXPECT_EQ(got.rows[1].start_ns, 10384u);
+  EXPECT_EQ(got.rows[1].end_ns, 11024u);
+  EXPECT_EQ(got.rows[2].start_ns, 10864u) << "overlaps the one before";
+  EXPECT_EQ(got.rows[2].end_ns, 10896u);
+  EXPECT_EQ(got.rows[0].graph_node_id, 100u);
+  EXPECT_EQ(got.rows[1].graph_node_id, 101u);
+  EXPECT_EQ(got.rows[2].graph_node_id, 100u);
+  EXPECT_EQ(got.rows[2].graph_id, 6u);
+  EXPECT_EQ(got.rows[2].attributes_iid, 4u);
+}
+
+TEST(Columns, KernelsWithoutTimesHaveNone) {
+  const Rows<KernelRow> missing =
+      Kernels(FromText<KernelBatch>("count: 2 timing: TIMING_MISSING correlation_delta: [5, 1] attributes_iid: 1"));
+  ASSERT_THAT(missing.rows, SizeIs(2));
+  EXPECT_EQ(missing.rows[1].timing, KernelBatch::TIMING_MISSING);
+  EXPECT_EQ(missing.rows[1].correlation_id, 6u);
+  EXPECT_EQ(missing.rows[1].start_ns, 0u);
+
+  const Rows<KernelRow> unfinished =
+      Kernels(FromText<KernelBatch>("count: 2 timing: TIMING_UNFINISHED base_start_ns: 100 start_unit_ns: 1 "
+                                    "start_delta: [0, 7] correlation_delta: [5, 1]"));
+  ASSERT_THAT(unfinished.rows, SizeIs(2));
+  EXPECT_EQ(unfinished.rows[0].start_ns, 100u);
+  EXPECT_EQ(unfinished.rows[1].start_ns, 107u) << "from the start before where there is no end";
+  EXPECT_EQ(unfinished.rows[1].end_ns, 0u);
+}
+
+TEST(Columns, AnEndBeforeItsStartIsKeptAsItWas) {
+  const Rows<KernelRow> got =
+      Kernels(FromText<KernelBatch>("count: 1 timing: TIMING_INVALID base_start_ns: 1000 start_unit_ns: 1 start_delta: "
+                                    "0 duration_unit_ns: 1 duration: 400"));
+  ASSERT_THAT(got.rows, SizeIs(1));
+  EXPECT_EQ(got.rows[0].start_ns, 1000u);
+  EXPECT_EQ(got.rows[0].end_ns, 600u);
+  EXPECT_EQ(got.rows[0].duration_ns, 400u);
+}
+
+TEST(Columns, CopiesHaveEveryField) {
+  const Rows<MemoryRow> got = Copies(FromText<MemoryBatch>(
+      "count: 2 kind: KIND_MEMCPY_PEER base_start_ns: 50 start_unit_ns: 1 start_delta: [0, 10] duration_unit_ns: 2 "
+      "duration: [3, 0] base_correlation_id: 8 correlation_delta: [0, 2] track_iid: 1 size_bytes: [4096, 1] copy_kind: "
+      "10 "
+      "source_memory_kind: 3 destination_memory_kind: 4 source_device_id: 5 destination_device_id: 6 graph_id: 7 "
+      "graph_node_delta: [11, 1]"));
+  ASSERT_THAT(got.rows, SizeIs(2));
+  const MemoryRow& row = got.rows[1];
+  EXPECT_EQ(got.rows[0].end_ns, 56u);
+  EXPECT_EQ(row.kind, MemoryBatch::KIND_MEMCPY_PEER);
+  EXPECT_EQ(row.start_ns, 66u);
+  EXPECT_EQ(row.end_ns, 66u);
+  EXPECT_EQ(row.duration_ns, 0u);
+  EXPECT_EQ(row.correlation_id, 10u);
+  EXPECT_EQ(row.track_iid, 1u);
+  EXPECT_EQ(row.size_bytes, 1u);
+  EXPECT_EQ(row.copy_kind, 10u);
+  EXPECT_EQ(row.source_memory_kind, 3u);
+  EXPECT_EQ(row.destination_memory_kind, 4u);
+  EXPECT_EQ(row.source_device_id, 5u);
+  EXPECT_EQ(row.destination_device_id, 6u);
+  EXPECT_EQ(row.graph_id, 7u);
+  EXPECT_EQ(row.graph_node_id, 12u);
+}
+
+TEST(Columns, SynchronizationOverheadAndNvtxHaveEveryField) {
+  std::vector<SynchronizationRow> waits;
+  EXPECT_THAT(ForEachSynchronization(FromText<SynchronizationBatch>(
+                                         "count: 2 base_start_ns: 10 start_delta_ns: [0, -4] duration_ns: [5, 6] "
+                                         "base_correlation_id: 1 correlation_delta: [0, 1] type: 3 track_iid: [1, 2]"),
+                                     [&waits](const SynchronizationRow& row) { waits.push_back(row); })
+                  .problem,
+              IsOk());
+  ASSERT_THAT(waits, SizeIs(2));
+  EXPECT_EQ(waits[1].start_ns, 6u) << "from the start before, not its end";
+  EXPECT_EQ(waits[1].duration_ns, 6u);
+  EXPECT_EQ(waits[1].correlation_id, 2u);
+  EXPECT_EQ(waits[1].type, 3u);
+  EXPECT_EQ(waits[1].track_iid, 2u);
+
+  std::vector<OverheadRow> costs;
+  EXPECT_THAT(ForEachOverhead(
+                  FromText<OverheadBatch>(
+                      "count: 2 base_start_ns: 10 start_delta_ns: [0, 3] duration_ns: 5 kind: [1, 2] thread_id: 77"),
+                  [&costs](const OverheadRow& row) { costs.push_back(row); })
+                  .problem,
+              IsOk());
+  ASSERT_THAT(costs, SizeIs(2));
+  EXPECT_EQ(costs[1].start_ns, 13u);
+  EXPECT_EQ(costs[1].duration_ns, 5u);
+  EXPECT_EQ(costs[1].kind, 2u);
+  EXPECT_EQ(costs[1].thread_id, 77u);
+
+  std::vector<NvtxEventRow> events;
+  EXPECT_THAT(ForEachNvtxEvent(
+                  FromText<NvtxEventBatch>("count: 2 thread_id: 5 base_monotonic_ns: 100 time_delta_ns: [0, 9] "
+                                           "kind: [1, 250] domain_iid: 1 name_iid: [3, 0] range_id: 8 payload_iid: 4"),
+                  [&events](const NvtxEventRow& row) { events.push_back(row); })
+                  .problem,
+              IsOk());
+  ASSERT_THAT(events, SizeIs(2));
+  EXPECT_EQ(events[1].thread_id, 5u);
+  EXPECT_EQ(events[1].monotonic_ns, 109u);
+  EXPECT_EQ(events[1].kind, 250u) << "a kind of a later version is kept";
+  EXPECT_EQ(events[1].domain_iid, 1u);
+  EXPECT_EQ(events[0].name_iid, 3u);
+  EXPECT_EQ(events[1].range_id, 8u);
+  EXPECT_EQ(events[1].payload_iid, 4u);
+}
+
+TEST(Columns, AColumnOfAWrongLengthRefusesTheBatchByName) {
+  const Rows<LaunchRow> values =
+      Launches(FromText<LaunchBatch>("count: 3 correlation_delta: [1, 1, 1] signature_iid: [1, 2]"));
+  EXPECT_THAT(values.rows, IsEmpty());
+  EXPECT_EQ(values.decoded.lost_count, 3u);
+  EXPECT_THAT(values.decoded.problem,
+              StatusIs(absl::StatusCode::kDataLoss,
+                       HasSubstr("LaunchBatch.signature_iid: expected 0, 1 or 3 values (count), got 2")));
+
+  const Rows<KernelRow> deltas = Kernels(FromText<KernelBatch>("count: 3 start_delta: 1 start_unit_ns: 1"));
+  EXPECT_THAT(deltas.rows, IsEmpty()) << "one difference does not stand for all";
+  EXPECT_THAT(deltas.decoded.problem,
+              StatusIs(absl::StatusCode::kDataLoss,
+                       HasSubstr("KernelBatch.start_delta: expected 0 or 3 values (count), got 1")));
+}
+
+TEST(Columns, ACountThatIsTooSmallLosesTheValuesBeyondIt) {
+  const Rows<LaunchRow> got = Launches(FromText<LaunchBatch>("signature_iid: [1, 2, 3, 4]"));
+  EXPECT_THAT(got.rows, IsEmpty());
+  EXPECT_EQ(got.decoded.lost_count, 4u);
+  EXPECT_THAT(got.decoded.problem, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("signature_iid")));
+}
+
+TEST(Columns, ACountThatNoColumnProvesIsCapped) {
+  const uint64_t claimed = uint64_t{1} << 60;
+  LaunchBatch batch = FromText<LaunchBatch>("thread_id: 1 signature_iid: 5");
+  batch.set_count(claimed);
+  const Rows<LaunchRow> got = Launches(batch);
+  EXPECT_THAT(got.rows, SizeIs(kMaxConstantRecords));
+  EXPECT_EQ(got.decoded.lost_count, claimed - kMaxConstantRecords);
+  EXPECT_THAT(got.decoded.problem,
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("LaunchBatch.count: 1152921504606846976")));
+
+  batch.set_count(kMaxConstantRecords);
+  EXPECT_THAT(Launches(batch).decoded.problem, IsOk());
+}
+
+TEST(Columns, ValuesThatLeave64BitsEndTheBatchThere) {
+  const Rows<LaunchRow> enter = Launches(FromText<LaunchBatch>(
+      "count: 3 base_enter_monotonic_ns: 18446744073709551610 enter_delta_ns: [0, 5, 1] correlation_delta: [0, 1, 1]"));
+  EXPECT_THAT(enter.rows, SizeIs(2));
+  EXPECT_EQ(enter.decoded.lost_count, 1u);
+  EXPECT_THAT(enter.decoded.problem,
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("LaunchBatch.enter_delta_ns: record 2 of 3 leaves")));
+
+  const std::vector<std::string> kernels = {
+      "count: 1 timing: TIMING_COMPLETE duration_unit_ns: 2 duration: 9223372036854775808",
+      "count: 1 timing: TIMING_COMPLETE duration_unit_ns: 1 duration: 18446744073709551615 base_start_ns: 1",
+      "count: 1 timing: TIMING_INVALID duration_unit_ns: 1 duration: 5 base_start_ns: 4",
+  };
+  for (const std::string& text : kernels) {
+    const Rows<KernelRow> got = Kernels(FromText<KernelBatch>(text));
+    EXPECT_EQ(got.decoded.lost_count, 1u) << text;
+    EXPECT_THAT(got.decoded.problem, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("64-bit"))) << text;
+  }
+  EXPECT_EQ(
+      Copies(FromText<MemoryBatch>("count: 1 duration_unit_ns: 2 duration: 9223372036854775808")).decoded.lost_count,
+      1u);
+}
+
+TEST(Columns, ValuesAtTheEdgeOf64BitsAreRead) {
+  const Rows<KernelRow> got = Kernels(FromText<KernelBatch>(
+      "count: 2 timing: TIMING_COMPLETE base_start_ns: 9223372036854775808 start_unit_ns: 1 "
+      "start_delta: [-9223372036854775808, 0] duration_unit_ns: 1 duration: [0, 18446744073709551615]"));
+  ASSERT_THAT(got.rows, SizeIs(2));
+  EXPECT_EQ(got.rows[0].start_ns, 0u);
+  EXPECT_EQ(got.rows[1].end_ns, ~uint64_t{0});
+}
+
+TEST(Columns, DifferencesWithASignReachAnyValueFromAny) {
+  const Rows<KernelRow> got = Kernels(FromText<KernelBatch>(
+      "count: 3 timing: TIMING_COMPLETE base_start_ns: 0 start_unit_ns: 3 start_delta: [0, -1, 1] "
+      "base_correlation_id: 0 correlation_delta: [-1, 1, -9223372036854775808] "
+      "graph_node_delta: [-1, 1, 0]"));
+  ASSERT_THAT(got.rows, SizeIs(3));
+  EXPECT_EQ(got.rows[1].start_ns, ~uint64_t{0} - 2);
+  EXPECT_EQ(got.rows[2].start_ns, 0u);
+  EXPECT_EQ(got.rows[0].correlation_id, ~uint64_t{0});
+  EXPECT_EQ(got.rows[1].correlation_id, 0u);
+  EXPECT_EQ(got.rows[2].correlation_id, uint64_t{1} << 63);
+  EXPECT_EQ(got.rows[0].graph_node_id, ~uint64_t{0});
+}
+
+TEST(Columns, AUnitOfZeroIsRefusedWhereItMatters) {
+  EXPECT_THAT(Kernels(FromText<KernelBatch>("count: 1 timing: TIMING_COMPLETE start_delta: 5")).decoded.problem,
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("KernelBatch.start_unit_ns: expected 1 or more, got 0")));
+  EXPECT_THAT(Copies(FromText<MemoryBatch>("count: 1 duration: 5")).decoded.problem,
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("MemoryBatch.duration_unit_ns")));
+  EXPECT_THAT(
+      Kernels(FromText<KernelBatch>("count: 1 timing: TIMING_COMPLETE base_start_ns: 9 duration: 0")).decoded.problem,
+      IsOk());
+}
+
+TEST(Columns, DurationBucketsComeInPairs) {
+  std::vector<uint64_t> counts;
+  const DecodedBatch good = ForEachDurationBucket(
+      FromText<KernelSummary>("bucket: [80, 81] bucket_count: [5, 6]"),
+      [&counts](const DurationBucketRow& row) { counts.push_back(row.bucket * 1000 + row.count); });
+  EXPECT_THAT(good.problem, IsOk());
+  EXPECT_THAT(counts, ::testing::ElementsAre(80005, 81006));
+
+  const DecodedBatch bad = ForEachDurationBucket(FromText<KernelSummary>("bucket: [80, 81] bucket_count: 5"),
+                                                 [](const DurationBucketRow&) { ADD_FAILURE() << "visited"; });
+  EXPECT_EQ(bad.lost_count, 2u);
+  EXPECT_THAT(bad.problem, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("KernelSummary.bucket_count")));
+}
+
+}  // namespace
+}  // namespace gx::analysis
