@@ -6,6 +6,7 @@
 set(GX_HAVE_CUPTI OFF)
 set(GX_HAVE_NVCC OFF)
 set(_gx_cupti_minimum 130000)  # CUPTI_API_VERSION of toolkit 13.0
+set(_gx_nvcc_minimum 13.0)     # signatures of graph functions changed between 12 and 13
 
 set(_gx_no_cupti "")
 set(_gx_no_nvcc "")
@@ -16,8 +17,13 @@ endif()
 if(GPUEXEC_KERNELS STREQUAL "OFF")
   set(_gx_no_nvcc "GPUEXEC_KERNELS=OFF")
 else()
-  if(NOT CMAKE_CUDA_COMPILER AND CUDAToolkit_NVCC_EXECUTABLE)
-    set(CMAKE_CUDA_COMPILER "${CUDAToolkit_NVCC_EXECUTABLE}" CACHE FILEPATH "CUDA compiler")
+  # A toolkit may have been installed since the last configure.
+  if(DEFINED CMAKE_CUDA_COMPILER AND NOT CMAKE_CUDA_COMPILER)
+    unset(CMAKE_CUDA_COMPILER CACHE)
+  endif()
+  # A toolkit's nvcc need not be on PATH. By environment, because check_language tries only a compiler not yet chosen.
+  if(NOT DEFINED CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX} AND CUDAToolkit_NVCC_EXECUTABLE)
+    set(ENV{CUDACXX} "${CUDAToolkit_NVCC_EXECUTABLE}")
   endif()
   # Before the language is enabled, or CMake chooses. PTX of the lowest keeps the binary useful on newer GPUs.
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
@@ -27,6 +33,12 @@ else()
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     enable_language(CUDA)
+  else()
+    set(_gx_no_nvcc "no working CUDA compiler (nvcc) found")
+  endif()
+  if(CMAKE_CUDA_COMPILER AND CMAKE_CUDA_COMPILER_VERSION VERSION_LESS _gx_nvcc_minimum)
+    set(_gx_no_nvcc "nvcc is ${CMAKE_CUDA_COMPILER_VERSION}, need ${_gx_nvcc_minimum} or newer")
+  elseif(CMAKE_CUDA_COMPILER)
     set(GX_HAVE_NVCC ON)
     # CMake 3.25 has no flag for C++20 in CUDA ("does not know the flags"), although nvcc does. Removable once the minimum
     # CMake knows it.
@@ -38,8 +50,6 @@ else()
     if(NOT CUDAToolkit_FOUND)
       find_package(CUDAToolkit QUIET)  # a compiler found by CUDACXX leads to its toolkit
     endif()
-  else()
-    set(_gx_no_nvcc "no working CUDA compiler (nvcc) found")
   endif()
 endif()
 
