@@ -36,8 +36,13 @@ else()
   else()
     set(_gx_no_nvcc "no working CUDA compiler (nvcc) found")
   endif()
+  if(CMAKE_CUDA_COMPILER AND NOT CUDAToolkit_FOUND)
+    find_package(CUDAToolkit QUIET)  # a compiler found by CUDACXX leads to its toolkit
+  endif()
   if(CMAKE_CUDA_COMPILER AND CMAKE_CUDA_COMPILER_VERSION VERSION_LESS _gx_nvcc_minimum)
     set(_gx_no_nvcc "nvcc is ${CMAKE_CUDA_COMPILER_VERSION}, need ${_gx_nvcc_minimum} or newer")
+  elseif(CMAKE_CUDA_COMPILER AND NOT CUDAToolkit_FOUND)
+    set(_gx_no_nvcc "${CMAKE_CUDA_COMPILER} was found, but not its toolkit")
   elseif(CMAKE_CUDA_COMPILER)
     set(GX_HAVE_NVCC ON)
     # CMake 3.25 has no flag for C++20 in CUDA ("does not know the flags"), although nvcc does. Removable once the minimum
@@ -47,9 +52,6 @@ else()
       set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
     endif()
     set(CMAKE_CUDA_STANDARD 20)
-    if(NOT CUDAToolkit_FOUND)
-      find_package(CUDAToolkit QUIET)  # a compiler found by CUDACXX leads to its toolkit
-    endif()
   endif()
 endif()
 
