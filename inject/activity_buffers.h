@@ -1,0 +1,65 @@
+// Buffers lent to CUPTI for activity records: a fixed pool, handed out in the request callback and queued whole in the
+// completion callback; the writer thread reads them and gives them back. No allocation and no CUPTI call in a callback.
+#ifndef GPUEXEC_INJECT_ACTIVITY_BUFFERS_H_
+#define GPUEXEC_INJECT_ACTIVITY_BUFFERS_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "inject/futex.h"
+#include "inject/spin_lock.h"
+
+namespace gx::inject {
+
+struct CompletedBuffer {
+  uint8_t* data = nullptr;
+  size_t valid_bytes = 0;
+  void* context = nullptr;  // CUcontext; null: none given.
+  uint32_t stream_id = 0;
+};
+
+class ActivityBuffers {
+ public:
+  // A kernel record takes about 216 bytes, so a buffer holds about 4,850 kernels: what a killed process may lose of its
+  // timings (per launching thread: from CUPTI 13.0 on each has its own buffer).
+  static constexpr size_t kBufferBytes = size_t{1} << 20;
+  static constexpr uint32_t kMaxBuffers = 1024;
+
+  // Reserves budget_bytes / kBufferBytes buffers, 4 at least. Call once.
+  [[nodiscard]] bool Allocate(uint64_t budget_bytes) noexcept;
+
+  // [MT] A free buffer; null: all are in use. `recycle_oldest`: then take the oldest unread one instead; *discarded is
+  // set to it (its records are lost and must be counted by the caller).
+  uint8_t* Take(bool recycle_oldest, CompletedBuffer* discarded) noexcept;
+  // [MT] A buffer comes back from CUPTI. False: not one of ours.
+  bool Complete(const CompletedBuffer& buffer) noexcept;
+
+  // [writer] The oldest unread buffer. False: none.
+  bool NextCompleted(CompletedBuffer* buffer) noexcept;
+  // [writer] Read: free again.
+  void Release(uint8_t* data) noexcept;
+
+  // Buffers that CUPTI holds now.
+  uint32_t lent() const noexcept { return lent_.load(std::memory_order_relaxed); }
+  // Signalled at every completion.
+  Pulse& completed() noexcept { return completed_; }
+
+ private:
+  bool IsOurs(const uint8_t* data) const noexcept;
+
+  uint8_t* memory_ = nullptr;
+  uint32_t count_ = 0;
+  SpinLock lock_;
+  uint8_t* free_[kMaxBuffers] = {};
+  uint32_t free_count_ = 0;
+  CompletedBuffer queue_[kMaxBuffers] = {};
+  uint32_t queue_begin_ = 0;
+  uint32_t queue_size_ = 0;
+  std::atomic<uint32_t> lent_{0};
+  Pulse completed_;
+};
+
+}  // namespace gx::inject
+
+#endif  // GPUEXEC_INJECT_ACTIVITY_BUFFERS_H_

@@ -1,0 +1,175 @@
+#include "inject/activity_decoder.h"
+
+namespace gx::inject {
+namespace {
+
+uint32_t Unsigned(int32_t value) { return static_cast<uint32_t>(value); }
+
+KernelActivity DecodeKernel(const CUpti_Activity* record, uint32_t version) {
+  const auto& in = *reinterpret_cast<const CUpti_ActivityKernel10*>(record);
+  KernelActivity out;
+  out.start_ns = in.start;
+  out.end_ns = in.end;
+  out.correlation_id = in.correlationId;
+  out.device_id = in.deviceId;
+  out.context_id = in.contextId;
+  out.stream_id = in.streamId;
+  out.graph_id = in.graphId;
+  out.graph_node_id = in.graphNodeId;
+  out.name = in.name;
+  KernelLaunchValues& values = out.values;
+  values.grid[0] = Unsigned(in.gridX);
+  values.grid[1] = Unsigned(in.gridY);
+  values.grid[2] = Unsigned(in.gridZ);
+  values.block[0] = Unsigned(in.blockX);
+  values.block[1] = Unsigned(in.blockY);
+  values.block[2] = Unsigned(in.blockZ);
+  values.cluster[0] = in.clusterX;
+  values.cluster[1] = in.clusterY;
+  values.cluster[2] = in.clusterZ;
+  values.registers_per_thread = in.registersPerThread;
+  values.static_shared_memory_bytes = Unsigned(in.staticSharedMemory);
+  values.dynamic_shared_memory_bytes = Unsigned(in.dynamicSharedMemory);
+  values.shared_memory_executed_bytes = in.sharedMemoryExecuted;
+  values.carveout_requested = in.isSharedMemoryCarveoutRequested != 0 ? in.sharedMemoryCarveoutRequested + 1u : 0u;
+  values.cache_config_requested = in.cacheConfig.config.requested;
+  values.cache_config_executed = in.cacheConfig.config.executed;
+  values.local_memory_per_thread_bytes = in.localMemoryPerThread;
+  values.launch_type = in.launchType;
+  values.channel_type = static_cast<uint32_t>(in.channelType);
+  // The one field that CUpti_ActivityKernel10 adds to ...9 (the maxima of clusters are in both).
+  values.device_launched = version >= 10 ? in.isDeviceLaunched : 0;
+  values.max_potential_cluster_size = in.maxPotentialClusterSize;
+  values.max_active_clusters = in.maxActiveClusters;
+  values.shared_memory_limit_config = static_cast<uint32_t>(in.shmemLimitConfig);
+  values.local_memory_total_bytes = in.localMemoryTotal_v2;
+  return out;
+}
+
+MemoryActivity DecodeMemcpy(const CUpti_Activity* record) {
+  // Read up to channelType: the fields that CUpti_ActivityMemcpy5 (12.8) and ...6 share.
+  const auto& in = *reinterpret_cast<const CUpti_ActivityMemcpy6*>(record);
+  MemoryActivity out;
+  out.record.kind = MemoryKind::kMemcpy;
+  out.record.start_ns = in.start;
+  out.record.end_ns = in.end;
+  out.record.correlation_id = in.correlationId;
+  out.record.size_bytes = in.bytes;
+  out.record.copy_kind = in.copyKind;
+  out.record.source_memory_kind = in.srcKind;
+  out.record.destination_memory_kind = in.dstKind;
+  out.record.source_device_id = in.deviceId;
+  out.record.destination_device_id = in.deviceId;
+  out.record.graph_id = in.graphId;
+  out.record.graph_node_id = in.graphNodeId;
+  out.device_id = in.deviceId;
+  out.context_id = in.contextId;
+  out.stream_id = in.streamId;
+  return out;
+}
+
+MemoryActivity DecodePeerCopy(const CUpti_Activity* record) {
+  const auto& in = *reinterpret_cast<const CUpti_ActivityMemcpyPtoP4*>(record);
+  MemoryActivity out;
+  out.record.kind = MemoryKind::kMemcpyPeer;
+  out.record.start_ns = in.start;
+  out.record.end_ns = in.end;
+  out.record.correlation_id = in.correlationId;
+  out.record.size_bytes = in.bytes;
+  out.record.copy_kind = in.copyKind;
+  out.record.source_memory_kind = in.srcKind;
+  out.record.destination_memory_kind = in.dstKind;
+  out.record.source_device_id = in.srcDeviceId;
+  out.record.destination_device_id = in.dstDeviceId;
+  out.record.graph_id = in.graphId;
+  out.record.graph_node_id = in.graphNodeId;
+  out.device_id = in.deviceId;
+  out.context_id = in.contextId;
+  out.stream_id = in.streamId;
+  return out;
+}
+
+MemoryActivity DecodeMemset(const CUpti_Activity* record) {
+  const auto& in = *reinterpret_cast<const CUpti_ActivityMemset4*>(record);
+  MemoryActivity out;
+  out.record.kind = MemoryKind::kMemset;
+  out.record.start_ns = in.start;
+  out.record.end_ns = in.end;
+  out.record.correlation_id = in.correlationId;
+  out.record.size_bytes = in.bytes;
+  out.record.destination_memory_kind = in.memoryKind;
+  out.record.source_device_id = in.deviceId;
+  out.record.destination_device_id = in.deviceId;
+  out.record.graph_id = in.graphId;
+  out.record.graph_node_id = in.graphNodeId;
+  out.device_id = in.deviceId;
+  out.context_id = in.contextId;
+  out.stream_id = in.streamId;
+  return out;
+}
+
+SynchronizationActivity DecodeSynchronization(const CUpti_Activity* record) {
+  const auto& in = *reinterpret_cast<const CUpti_ActivitySynchronization2*>(record);
+  SynchronizationActivity out;
+  out.record.start_ns = in.start;
+  out.record.end_ns = in.end;
+  out.record.correlation_id = in.correlationId;
+  out.record.type = static_cast<uint64_t>(in.type);
+  out.context_id = in.contextId;
+  out.stream_id = in.streamId;
+  return out;
+}
+
+OverheadRecord DecodeOverhead(const CUpti_Activity* record) {
+  const auto& in = *reinterpret_cast<const CUpti_ActivityOverhead3*>(record);
+  OverheadRecord out;
+  out.start_ns = in.start;
+  out.end_ns = in.end;
+  out.kind = static_cast<uint64_t>(in.overheadKind);
+  out.thread_id = in.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD ? in.objectId.pt.threadId : 0;
+  return out;
+}
+
+}  // namespace
+
+bool ActivityDecoder::Decode(uint8_t* buffer, size_t valid_bytes, ActivityVisitor* visitor) const {
+  CUpti_Activity* record = nullptr;
+  while (true) {
+    const CUptiResult result = cupti_->cuptiActivityGetNextRecord(buffer, valid_bytes, &record);
+    if (result == CUPTI_ERROR_MAX_LIMIT_REACHED) return true;
+    if (result != CUPTI_SUCCESS) return false;
+    switch (record->kind) {
+      case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      case CUPTI_ACTIVITY_KIND_KERNEL:
+        visitor->OnKernel(DecodeKernel(record, kernel_version_));
+        break;
+      case CUPTI_ACTIVITY_KIND_MEMCPY:
+        visitor->OnMemory(DecodeMemcpy(record));
+        break;
+      case CUPTI_ACTIVITY_KIND_MEMCPY2:
+        visitor->OnMemory(DecodePeerCopy(record));
+        break;
+      case CUPTI_ACTIVITY_KIND_MEMSET:
+        visitor->OnMemory(DecodeMemset(record));
+        break;
+      case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+        visitor->OnSynchronization(DecodeSynchronization(record));
+        break;
+      case CUPTI_ACTIVITY_KIND_OVERHEAD:
+        visitor->OnOverhead(DecodeOverhead(record));
+        break;
+      default:
+        visitor->OnUnknown(static_cast<uint32_t>(record->kind));
+        break;
+    }
+  }
+}
+
+size_t ActivityDecoder::Count(uint8_t* buffer, size_t valid_bytes) const noexcept {
+  size_t count = 0;
+  CUpti_Activity* record = nullptr;
+  while (cupti_->cuptiActivityGetNextRecord(buffer, valid_bytes, &record) == CUPTI_SUCCESS) ++count;
+  return count;
+}
+
+}  // namespace gx::inject

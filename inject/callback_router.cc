@@ -1,0 +1,450 @@
+#include "inject/callback_router.h"
+
+#include "inject/boundary.h"
+#include "inject/clock.h"
+#include "inject/hash.h"
+#include "inject/launch_parameters.h"
+
+namespace gx::inject {
+namespace {
+
+// How long a host thread that unloads a module or opens a capture waits for a driver call of ours to end. Such a call
+// takes microseconds unless the driver is busy in another thread.
+constexpr uint64_t kGateWaitNs = 100'000'000;
+
+constexpr uint32_t kResourceCallbacks[] = {
+    CUPTI_CBID_RESOURCE_CONTEXT_CREATED,         CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+    CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, CUPTI_CBID_RESOURCE_MODULE_LOADED,
+    CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,  CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+    CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,        CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING,
+    CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED,       CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
+    CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED,      CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS,
+};
+
+// Marks that a callback of ours runs on this thread: what our own CUPTI calls provoke is not the program's.
+class InsideCallback {
+ public:
+  explicit InsideCallback(ThreadState* thread) noexcept : thread_(thread) { thread_->inside = true; }
+  ~InsideCallback() { thread_->inside = false; }
+  InsideCallback(const InsideCallback&) = delete;
+  InsideCallback& operator=(const InsideCallback&) = delete;
+
+ private:
+  ThreadState* thread_;
+};
+
+uint32_t ResultOf(const CUpti_CallbackData& data) noexcept {
+  if (data.functionReturnValue == nullptr) return 0;
+  return static_cast<uint32_t>(*static_cast<const CUresult*>(data.functionReturnValue));
+}
+
+size_t CacheIndex(const void* pointer, size_t size) noexcept {
+  return static_cast<size_t>((reinterpret_cast<uintptr_t>(pointer) * 0x9E3779B97F4A7C15u) >> 32) % size;
+}
+
+}  // namespace
+
+void ContextTable::Add(uint32_t context_id, uint32_t device_id, void* context) noexcept {
+  Entry& entry = entries_[next_.fetch_add(1, std::memory_order_relaxed) % kSize];
+  entry.id_and_device.store((uint64_t{context_id} + 1) << 32 | device_id, std::memory_order_release);
+  entry.context.store(context, std::memory_order_release);
+}
+
+void ContextTable::Remove(uint32_t context_id) noexcept {
+  // Device() must go on answering: launches of this context are still queued.
+  for (Entry& entry : entries_) {
+    if (entry.id_and_device.load(std::memory_order_acquire) >> 32 == uint64_t{context_id} + 1) {
+      entry.context.store(nullptr, std::memory_order_release);
+    }
+  }
+}
+
+bool ContextTable::Device(uint32_t context_id, uint32_t* device_id) const noexcept {
+  for (const Entry& entry : entries_) {
+    const uint64_t value = entry.id_and_device.load(std::memory_order_acquire);
+    if (value >> 32 != uint64_t{context_id} + 1) continue;
+    *device_id = static_cast<uint32_t>(value);
+    return true;
+  }
+  return false;
+}
+
+void CallbackRouter::EnableCallbacks(CUpti_SubscriberHandle subscriber) noexcept {
+  for (const uint32_t* cbid = FollowedCalls(); *cbid != 0; ++cbid) {
+    if (parts_.cupti->cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, *cbid) != CUPTI_SUCCESS) {
+      Stats().Add(StatId::kCallbacksRefused);
+    }
+  }
+  for (const uint32_t cbid : kResourceCallbacks) {
+    if (parts_.cupti->cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, cbid) != CUPTI_SUCCESS) {
+      Stats().Add(StatId::kCallbacksRefused);
+    }
+  }
+}
+
+void CUPTIAPI CallbackRouter::Callback(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+                                       const void* data) {
+  if (data == nullptr || !Capturing()) return;
+  Guarded([&] {
+    auto* router = static_cast<CallbackRouter*>(user);
+    if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+      router->OnDriverCall(cbid, *static_cast<const CUpti_CallbackData*>(data));
+    } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+      router->OnResource(cbid, *static_cast<const CUpti_ResourceData*>(data));
+    }
+  });
+}
+
+void CallbackRouter::OnDriverCall(uint32_t cbid, const CUpti_CallbackData& data) noexcept {
+  ThreadState* thread = parts_.queues->Current();
+  if (thread == nullptr) {
+    const CallKind kind = ClassifyCall(cbid).kind;
+    if (data.callbackSite == CUPTI_API_EXIT && (kind == CallKind::kLaunch || kind == CallKind::kGraphLaunch)) {
+      Stats().Add(StatId::kLaunchesDroppedNoQueue);
+    }
+    return;
+  }
+  if (thread->inside) return;
+  const InsideCallback inside(thread);
+  if (data.callbackSite == CUPTI_API_ENTER) {
+    OnCallEnter(thread, cbid, data);
+  } else {
+    OnCallExit(thread, cbid, data);
+  }
+}
+
+void CallbackRouter::OnCallEnter(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData&) noexcept {
+  switch (ClassifyCall(cbid).kind) {
+    case CallKind::kLaunch:
+    case CallKind::kGraphLaunch:
+    case CallKind::kGraphAddNode:
+    case CallKind::kGraphSetNode:
+      thread->call_cbid = cbid;
+      thread->call_recorded = parts_.window_id->load(std::memory_order_relaxed) != 0;
+      thread->call_has_node = false;
+      thread->enter_monotonic_ns = MonotonicNs();
+      break;
+    case CallKind::kUnload:
+      if (parts_.before_unload != nullptr) parts_.before_unload();
+      parts_.functions->NewEpoch();
+      if (!parts_.gate->Shut(kGateWaitNs)) Stats().Add(StatId::kUnloadWaitTimedOut);
+      break;
+    case CallKind::kCaptureBegin:
+      (void)parts_.gate->Shut(kGateWaitNs);
+      break;
+    case CallKind::kProfilerStop:
+      if (parts_.profiler_region != nullptr) parts_.profiler_region(false);
+      break;
+    case CallKind::kNone:
+    case CallKind::kCaptureEnd:
+    case CallKind::kProfilerStart:
+      break;
+  }
+}
+
+void CallbackRouter::OnCallExit(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept {
+  const CallKind kind = ClassifyCall(cbid).kind;
+  switch (kind) {
+    case CallKind::kLaunch:
+    case CallKind::kGraphLaunch:
+    case CallKind::kGraphAddNode:
+    case CallKind::kGraphSetNode: {
+      if (thread->call_cbid != cbid) break;  // Capturing began inside this call.
+      thread->call_cbid = 0;
+      if (thread->call_has_node) {
+        // A launch under stream capture, or parameters given to a node. Recorded whether or not a window is open: the
+        // graph may be replayed in a later one.
+        GraphNodeEvent node = thread->call_node;
+        thread->call_has_node = false;
+        node.parameters = Describe(cbid, data, nullptr);
+        EmitNode(thread, node);
+        if (kind == CallKind::kLaunch) Stats().Add(StatId::kLaunchesCaptured);
+        break;
+      }
+      if (kind == CallKind::kGraphAddNode || kind == CallKind::kGraphSetNode) break;
+      if (!thread->call_recorded) {
+        Stats().Add(StatId::kLaunchesOutsideRegion);
+        break;
+      }
+      if (kind == CallKind::kLaunch) {
+        EmitLaunch(thread, cbid, data);
+      } else {
+        EmitGraphLaunch(thread, cbid, data);
+      }
+      break;
+    }
+    case CallKind::kUnload:
+      // Handles given out from now on may be old ones used again.
+      parts_.functions->NewEpoch();
+      parts_.gate->Open();
+      break;
+    case CallKind::kCaptureBegin:
+      // A capture that did not begin is not open.
+      if (ResultOf(data) != 0) parts_.gate->Open();
+      break;
+    case CallKind::kCaptureEnd:
+      parts_.gate->Open();
+      break;
+    case CallKind::kProfilerStart:
+      if (parts_.profiler_region != nullptr) parts_.profiler_region(true);
+      break;
+    case CallKind::kProfilerStop:
+    case CallKind::kNone:
+      break;
+  }
+}
+
+LaunchParameters CallbackRouter::Describe(uint32_t cbid, const CUpti_CallbackData& data, CUstream* stream) noexcept {
+  LaunchCall call = ReadLaunchCall(cbid, data.functionParams);
+  if (stream != nullptr) *stream = call.stream;
+  if (call.parameters.readable == 0) return call.parameters;
+  call.parameters.function_index = parts_.functions->Find(call.function, data.context, data.symbolName);
+  if (call.parameters.function_index == 0) Stats().Add(StatId::kFunctionTableFull);
+  return call.parameters;
+}
+
+void CallbackRouter::EmitLaunch(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept {
+  CUstream stream = nullptr;
+  const LaunchParameters parameters = Describe(cbid, data, &stream);
+  if (parameters.readable == 0) Stats().Add(StatId::kLaunchParametersUnreadable);
+  const uint32_t stream_id = StreamId(thread, data.context, stream, ClassifyCall(cbid).per_thread_stream);
+  const uint32_t result = ResultOf(data);
+  Stats().Add(result == 0 ? StatId::kLaunchesSeen : StatId::kLaunchesFailed);
+  auto* event = thread->queue.Reserve<LaunchEvent>(EventType::kLaunch);
+  if (event == nullptr) {
+    Stats().Add(StatId::kLaunchesDroppedQueueFull);
+    return;
+  }
+  event->enter_monotonic_ns = thread->enter_monotonic_ns;
+  event->correlation_id = data.correlationId;
+  event->context_id = data.contextUid;
+  event->stream_id = stream_id;
+  event->window_id = parts_.window_id->load(std::memory_order_relaxed);
+  event->result = result;
+  event->parameters = parameters;
+  thread->queue.Commit();
+}
+
+void CallbackRouter::EmitGraphLaunch(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept {
+  const LaunchCall call = ReadLaunchCall(cbid, data.functionParams);
+  const uint32_t graph_exec_id = GraphExecId(thread, call.graph_exec);
+  const uint32_t stream_id = StreamId(thread, data.context, call.stream, ClassifyCall(cbid).per_thread_stream);
+  const uint32_t result = ResultOf(data);
+  Stats().Add(result == 0 ? StatId::kGraphLaunchesSeen : StatId::kLaunchesFailed);
+  auto* event = thread->queue.Reserve<GraphLaunchEvent>(EventType::kGraphLaunch);
+  if (event == nullptr) {
+    Stats().Add(StatId::kLaunchesDroppedQueueFull);
+    return;
+  }
+  event->enter_monotonic_ns = thread->enter_monotonic_ns;
+  event->correlation_id = data.correlationId;
+  event->context_id = data.contextUid;
+  event->stream_id = stream_id;
+  event->window_id = parts_.window_id->load(std::memory_order_relaxed);
+  event->result = result;
+  event->graph_exec_id = graph_exec_id;
+  thread->queue.Commit();
+}
+
+void CallbackRouter::EmitNode(ThreadState* thread, const GraphNodeEvent& node) noexcept {
+  auto* event = thread->queue.Reserve<GraphNodeEvent>(EventType::kGraphNode);
+  if (event == nullptr) {
+    Stats().Add(StatId::kGraphTableFull);
+    return;
+  }
+  *event = node;
+  thread->queue.Commit();
+}
+
+uint32_t CallbackRouter::StreamId(ThreadState* thread, CUcontext context, CUstream stream, bool per_thread) noexcept {
+  // CU_STREAM_PER_THREAD names this thread's own default stream through any entry point.
+  per_thread = per_thread || stream == CU_STREAM_PER_THREAD;
+  const uint32_t epoch = stream_epoch_.load(std::memory_order_relaxed);
+  ThreadState::StreamEntry& entry = thread->streams[CacheIndex(stream, ThreadState::kStreamEntries)];
+  if (entry.valid && entry.stream == stream && entry.context == context && entry.per_thread == per_thread &&
+      entry.epoch == epoch) {
+    return entry.stream_id;
+  }
+  uint32_t stream_id = kUnknownStream;
+  if (parts_.cupti->cuptiGetStreamIdEx(context, stream, per_thread ? 1 : 0, &stream_id) != CUPTI_SUCCESS) {
+    return kUnknownStream;
+  }
+  entry.context = context;
+  entry.stream = stream;
+  entry.per_thread = per_thread;
+  entry.epoch = epoch;
+  entry.stream_id = stream_id;
+  entry.valid = true;
+  return stream_id;
+}
+
+uint32_t CallbackRouter::GraphExecId(ThreadState* thread, CUgraphExec graph) noexcept {
+  if (graph == nullptr || parts_.cupti->cuptiGetGraphExecId == nullptr) return 0;
+  const uint32_t epoch = graph_epoch_.load(std::memory_order_relaxed);
+  ThreadState::GraphEntry& entry = thread->graphs[CacheIndex(graph, ThreadState::kGraphEntries)];
+  if (entry.graph == graph && entry.epoch == epoch) return entry.graph_exec_id;
+  uint32_t graph_exec_id = 0;
+  if (parts_.cupti->cuptiGetGraphExecId(graph, &graph_exec_id) != CUPTI_SUCCESS) return 0;
+  entry.graph = graph;
+  entry.epoch = epoch;
+  entry.graph_exec_id = graph_exec_id;
+  return graph_exec_id;
+}
+
+void CallbackRouter::OnResource(uint32_t cbid, const CUpti_ResourceData& data) noexcept {
+  switch (cbid) {
+    case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+      OnContext(true, data);
+      break;
+    case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+      OnContext(false, data);
+      break;
+    case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING:
+      // A later stream may get this handle: forget what every thread has cached.
+      stream_epoch_.fetch_add(1, std::memory_order_relaxed);
+      break;
+    case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+      OnModule(true, data);
+      break;
+    case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
+      OnModule(false, data);
+      break;
+    default:
+      OnGraph(cbid, data);
+      break;
+  }
+}
+
+void CallbackRouter::OnContext(bool created, const CUpti_ResourceData& data) noexcept {
+  uint32_t context_id = 0;
+  uint32_t device_id = 0;
+  if (parts_.cupti->cuptiGetContextId(data.context, &context_id) != CUPTI_SUCCESS ||
+      parts_.cupti->cuptiGetDeviceId(data.context, &device_id) != CUPTI_SUCCESS) {
+    Stats().Add(StatId::kCuptiErrors);
+    return;
+  }
+  if (created) {
+    parts_.contexts->Add(context_id, device_id, data.context);
+  } else {
+    parts_.contexts->Remove(context_id);
+    stream_epoch_.fetch_add(1, std::memory_order_relaxed);
+  }
+  ThreadState* thread = parts_.queues->Current();
+  if (thread == nullptr) return;
+  if (auto* event = thread->queue.Reserve<ContextEvent>(EventType::kContext)) {
+    event->monotonic_ns = MonotonicNs();
+    event->context_id = context_id;
+    event->device_id = device_id;
+    event->destroyed = created ? 0 : 1;
+    thread->queue.Commit();
+  }
+}
+
+void CallbackRouter::OnModule(bool loaded, const CUpti_ResourceData& data) noexcept {
+  if (data.resourceDescriptor == nullptr) return;
+  const auto& module = *static_cast<const CUpti_ModuleResourceData*>(data.resourceDescriptor);
+  uint64_t cubin_hash = 0;
+  if (loaded && module.pCubin != nullptr && module.cubinSize != 0) {
+    const std::span<const uint8_t> cubin(reinterpret_cast<const uint8_t*>(module.pCubin), module.cubinSize);
+    cubin_hash = HashBytes(cubin.data(), cubin.size());
+    bool full = false;
+    parts_.functions->AddModule(module.moduleId, cubin, &full);
+    if (full) Stats().Add(StatId::kModuleTableFull);
+  } else if (!loaded) {
+    parts_.functions->RemoveModule(module.moduleId);
+  }
+  ThreadState* thread = parts_.queues->Current();
+  if (thread == nullptr) return;
+  if (auto* event = thread->queue.Reserve<ModuleEvent>(EventType::kModule)) {
+    event->monotonic_ns = MonotonicNs();
+    event->module_id = module.moduleId;
+    event->cubin_bytes = loaded ? module.cubinSize : 0;
+    event->cubin_hash = cubin_hash;
+    event->unloaded = loaded ? 0 : 1;
+    thread->queue.Commit();
+  }
+}
+
+void CallbackRouter::OnGraph(uint32_t cbid, const CUpti_ResourceData& data) noexcept {
+  const CuptiApi& cupti = *parts_.cupti;
+  if (data.resourceDescriptor == nullptr || cupti.cuptiGetGraphNodeId == nullptr ||
+      cupti.cuptiGetGraphExecId == nullptr || cupti.cuptiGetGraphId == nullptr) {
+    return;
+  }
+  const auto& graph = *static_cast<const CUpti_GraphData*>(data.resourceDescriptor);
+  ThreadState* thread = parts_.queues->Current();
+  if (thread == nullptr) {
+    Stats().Add(StatId::kGraphTableFull);
+    return;
+  }
+  switch (cbid) {
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
+    case CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED:
+    case CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS: {
+      GraphNodeEvent node;
+      if (graph.node == nullptr || cupti.cuptiGetGraphNodeId(graph.node, &node.node_id) != CUPTI_SUCCESS) {
+        Stats().Add(StatId::kCuptiErrors);
+        break;
+      }
+      const bool created = cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED;
+      if (!created && graph.originalNode != nullptr) {
+        (void)cupti.cuptiGetGraphNodeId(graph.originalNode, &node.original_node_id);
+      }
+      if (graph.graph != nullptr) (void)cupti.cuptiGetGraphId(graph.graph, &node.graph_id);
+      node.node_type = static_cast<uint32_t>(graph.nodeType);
+      node.monotonic_ns = MonotonicNs();
+      node.updated =
+          cbid == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED || cbid == CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS ? 1 : 0;
+      if (data.context != nullptr) (void)cupti.cuptiGetContextId(data.context, &node.context_id);
+      if (cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
+        thread->cloned_kernel_nodes += graph.nodeType == CU_GRAPH_NODE_TYPE_KERNEL ? 1 : 0;
+        thread->cloned_conditional_nodes += graph.nodeType == CU_GRAPH_NODE_TYPE_CONDITIONAL ? 1 : 0;
+        if (graph.originalGraph != nullptr)
+          (void)cupti.cuptiGetGraphId(graph.originalGraph, &thread->cloned_from_graph_id);
+      }
+      const bool in_call = thread->call_cbid != 0 && cbid != CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED;
+      if (in_call && !thread->call_has_node) {
+        // The call that makes this node knows its parameters: written when it returns.
+        thread->call_node = node;
+        thread->call_has_node = true;
+      } else {
+        EmitNode(thread, node);
+      }
+      break;
+    }
+    case CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING:
+      thread->cloned_kernel_nodes = 0;
+      thread->cloned_conditional_nodes = 0;
+      thread->cloned_from_graph_id = 0;
+      break;
+    case CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED: {
+      graph_epoch_.fetch_add(1, std::memory_order_relaxed);
+      GraphExecEvent exec;
+      if (graph.graphExec == nullptr ||
+          cupti.cuptiGetGraphExecId(graph.graphExec, &exec.graph_exec_id) != CUPTI_SUCCESS) {
+        Stats().Add(StatId::kCuptiErrors);
+        break;
+      }
+      if (graph.graph != nullptr) (void)cupti.cuptiGetGraphId(graph.graph, &exec.graph_id);
+      if (exec.graph_id == 0) exec.graph_id = thread->cloned_from_graph_id;
+      exec.monotonic_ns = MonotonicNs();
+      exec.kernel_node_count = thread->cloned_kernel_nodes;
+      exec.has_conditional_nodes = thread->cloned_conditional_nodes != 0 ? 1 : 0;
+      if (auto* event = thread->queue.Reserve<GraphExecEvent>(EventType::kGraphExec)) {
+        *event = exec;
+        thread->queue.Commit();
+      } else {
+        Stats().Add(StatId::kGraphTableFull);
+      }
+      break;
+    }
+    case CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING:
+      graph_epoch_.fetch_add(1, std::memory_order_relaxed);
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace gx::inject

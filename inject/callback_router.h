@@ -1,0 +1,93 @@
+// What happens inside CUPTI's callbacks: driver launch calls, contexts, streams, modules and graphs -> events in the
+// calling thread's queue. No allocation, no lock held while calling CUPTI, no CUDA call; a launch costs two clock
+// reads' worth of work beyond CUPTI's own.
+//
+// A launch is recorded when the driver's function returns, because only then it is known whether it was refused and
+// whether a stream capture turned it into a graph node (CUPTI then reports a node made inside the call).
+#ifndef GPUEXEC_INJECT_CALLBACK_ROUTER_H_
+#define GPUEXEC_INJECT_CALLBACK_ROUTER_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "inject/cupti_api.h"
+#include "inject/function_table.h"
+#include "inject/probe_gate.h"
+#include "inject/thread_queue.h"
+
+namespace gx::inject {
+
+// Context id -> what callbacks need of it. Lock-free, of fixed size, never shrinks; the oldest entries are overwritten
+// when a program makes contexts without end.
+class ContextTable {
+ public:
+  static constexpr uint32_t kSize = 256;
+  void Add(uint32_t context_id, uint32_t device_id, void* context) noexcept;
+  void Remove(uint32_t context_id) noexcept;
+  // False: not known.
+  bool Device(uint32_t context_id, uint32_t* device_id) const noexcept;
+  // Calls visit(CUcontext) for every context that lives.
+  template <typename Visit>
+  void ForEach(Visit&& visit) const {
+    for (const Entry& entry : entries_) {
+      void* context = entry.context.load(std::memory_order_acquire);
+      if (context != nullptr) visit(context);
+    }
+  }
+
+ private:
+  struct Entry {
+    std::atomic<uint64_t> id_and_device{0};  // (context id + 1) << 32 | device id; 0: free.
+    std::atomic<void*> context{nullptr};     // CUcontext; null: destroyed.
+  };
+  Entry entries_[kSize];
+  std::atomic<uint32_t> next_{0};
+};
+
+class CallbackRouter {
+ public:
+  struct Parts {
+    const CuptiApi* cupti = nullptr;
+    ThreadQueues* queues = nullptr;
+    FunctionTable* functions = nullptr;
+    ContextTable* contexts = nullptr;
+    ProbeGate* gate = nullptr;
+    // The present window: 0 means that nothing is recorded.
+    const std::atomic<uint32_t>* window_id = nullptr;
+    // Called on the thread of cuProfilerStart / cuProfilerStop; null: they mean nothing.
+    void (*profiler_region)(bool start) = nullptr;
+    // Called before a module or context goes away, with the gate open: asks for what is still to be asked of its
+    // functions, bounded.
+    void (*before_unload)() = nullptr;
+  };
+
+  void Attach(const Parts& parts) noexcept { parts_ = parts; }
+  // Enables every callback that is followed. Refusals are counted (STAT_CALLBACKS_REFUSED).
+  void EnableCallbacks(CUpti_SubscriberHandle subscriber) noexcept;
+  // The subscriber's callback: `user` is the router. Never throws.
+  static void CUPTIAPI Callback(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data);
+
+ private:
+  void OnDriverCall(uint32_t cbid, const CUpti_CallbackData& data) noexcept;
+  void OnCallEnter(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept;
+  void OnCallExit(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept;
+  void OnResource(uint32_t cbid, const CUpti_ResourceData& data) noexcept;
+  void OnContext(bool created, const CUpti_ResourceData& data) noexcept;
+  void OnModule(bool loaded, const CUpti_ResourceData& data) noexcept;
+  void OnGraph(uint32_t cbid, const CUpti_ResourceData& data) noexcept;
+
+  void EmitLaunch(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept;
+  void EmitGraphLaunch(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept;
+  void EmitNode(ThreadState* thread, const GraphNodeEvent& node) noexcept;
+  LaunchParameters Describe(uint32_t cbid, const CUpti_CallbackData& data, CUstream* stream) noexcept;
+  uint32_t StreamId(ThreadState* thread, CUcontext context, CUstream stream, bool per_thread) noexcept;
+  uint32_t GraphExecId(ThreadState* thread, CUgraphExec graph) noexcept;
+
+  Parts parts_;
+  std::atomic<uint32_t> stream_epoch_{1};
+  std::atomic<uint32_t> graph_epoch_{1};
+};
+
+}  // namespace gx::inject
+
+#endif  // GPUEXEC_INJECT_CALLBACK_ROUTER_H_

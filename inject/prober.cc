@@ -1,0 +1,267 @@
+#include "inject/prober.h"
+
+#include "inject/clock.h"
+#include "inject/device_attributes.h"
+#include "inject/log.h"
+
+namespace gx::inject {
+namespace {
+
+constexpr uint64_t kSamplePeriodNs = 1'000'000'000;
+// While the gate is shut requests wait; look again this often.
+constexpr uint64_t kGateRetryNs = 2'000'000;
+
+// Our context stays current on the prober thread only inside one call about one function.
+class CurrentContext {
+ public:
+  CurrentContext(const CudaApi& cuda, const void* context) : cuda_(cuda) {
+    pushed_ = context != nullptr && cuda.cuCtxPushCurrent_v2 != nullptr && cuda.cuCtxPopCurrent_v2 != nullptr &&
+              cuda.cuCtxPushCurrent_v2(static_cast<CUcontext>(const_cast<void*>(context))) == CUDA_SUCCESS;
+  }
+  ~CurrentContext() {
+    CUcontext popped = nullptr;
+    if (pushed_) (void)cuda_.cuCtxPopCurrent_v2(&popped);
+  }
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+
+ private:
+  const CudaApi& cuda_;
+  bool pushed_ = false;
+};
+
+class GatePass {
+ public:
+  explicit GatePass(ProbeGate* gate) : gate_(gate), open_(gate->Enter()) {}
+  ~GatePass() {
+    if (open_) gate_->Leave();
+  }
+  GatePass(const GatePass&) = delete;
+  GatePass& operator=(const GatePass&) = delete;
+  explicit operator bool() const { return open_; }
+
+ private:
+  ProbeGate* gate_;
+  bool open_;
+};
+
+CUfunction AsFunction(const void* handle) { return static_cast<CUfunction>(const_cast<void*>(handle)); }
+
+}  // namespace
+
+void Prober::Ask(const std::vector<NewFunction>& functions, const std::vector<NewSignature>& signatures) {
+  if (functions.empty() && signatures.empty()) return;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const NewFunction& function : functions) requests_.emplace_back(function);
+    for (const NewSignature& signature : signatures) requests_.emplace_back(signature);
+  }
+  wake_.Signal();
+}
+
+void Prober::AskDevice(uint32_t device_id) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    requests_.emplace_back(DeviceRequest{device_id});
+  }
+  wake_.Signal();
+}
+
+void Prober::Mark(uint32_t ticket) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    requests_.emplace_back(Marker{ticket});
+  }
+  wake_.Signal();
+}
+
+std::vector<ProbeAnswer> Prober::TakeAnswers() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(answers_, {});
+}
+
+std::string Prober::driver_version() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return driver_version_;
+}
+
+void Prober::Stop() noexcept {
+  stop_.store(true, std::memory_order_release);
+  wake_.Signal();
+}
+
+void Prober::Add(ProbeAnswer answer) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    answers_.push_back(std::move(answer));
+  }
+  if (parts_.answered != nullptr) parts_.answered();
+}
+
+void Prober::Run() {
+  if (parts_.use_nvml) {
+    std::vector<std::string> problems;
+    nvml_ready_ = LoadNvml(&nvml_, &problems);
+    if (!nvml_ready_) Stats().Add(StatId::kNvmlUnavailable);
+    for (std::string& problem : problems) Add(std::move(problem));
+    char version[96] = {};
+    if (nvml_ready_ && nvml_.nvmlSystemGetDriverVersion != nullptr &&
+        nvml_.nvmlSystemGetDriverVersion(version, sizeof(version)) == kNvmlSuccess) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      driver_version_ = version;
+    }
+  }
+  uint64_t next_sample_ns = MonotonicNs();
+  while (!stop_.load(std::memory_order_acquire)) {
+    const uint32_t seen = wake_.count();
+    bool gate_was_shut = false;
+    while (!stop_.load(std::memory_order_acquire)) {
+      Request request;
+      {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (requests_.empty()) break;
+        request = requests_.front();
+      }
+      if (!Answer(request)) {
+        gate_was_shut = true;
+        break;
+      }
+      const std::lock_guard<std::mutex> lock(mutex_);
+      requests_.pop_front();
+    }
+    const uint64_t now_ns = MonotonicNs();
+    if (now_ns >= next_sample_ns) {
+      SampleDevices();
+      next_sample_ns = now_ns + kSamplePeriodNs;
+    }
+    const uint64_t until_sample_ns = next_sample_ns > now_ns ? next_sample_ns - now_ns : 0;
+    const uint64_t wait_ns = gate_was_shut ? std::min(kGateRetryNs, until_sample_ns) : until_sample_ns;
+    if (wait_ns != 0) wake_.WaitFor(seen, wait_ns);
+  }
+}
+
+bool Prober::Answer(const Request& request) {
+  if (const auto* function = std::get_if<NewFunction>(&request)) return AnswerFunction(*function);
+  if (const auto* signature = std::get_if<NewSignature>(&request)) return AnswerOccupancy(*signature);
+  if (const auto* device = std::get_if<DeviceRequest>(&request)) {
+    AnswerDevice(device->device_id);
+    return true;
+  }
+  const auto* marker = std::get_if<Marker>(&request);
+  if (marker != nullptr) done_ticket_.store(marker->ticket, std::memory_order_release);
+  return true;
+}
+
+bool Prober::AnswerFunction(const NewFunction& request) {
+  const FunctionInfo& info = parts_.functions->Get(request.function_index);
+  if (!parts_.ask_functions || parts_.cuda->cuFuncGetAttribute == nullptr) return true;
+  const GatePass pass(parts_.gate);
+  if (!pass) return false;
+  if (info.epoch.load(std::memory_order_acquire) != parts_.functions->epoch()) {
+    // Its module may be gone: the handle must not be touched any more.
+    Stats().Add(StatId::kFunctionAttributesUnavailable);
+    return true;
+  }
+  const CudaApi& cuda = *parts_.cuda;
+  const CurrentContext current(cuda, info.context);
+  CUfunction function = AsFunction(info.handle);
+  FunctionAnswer answer;
+  answer.function_iid = request.iid;
+  FunctionAttributesRecord& out = answer.attributes;
+  // A launch may name a CUkernel; its CUfunction in this context has the attributes.
+  int probe = 0;
+  if (cuda.cuFuncGetAttribute(&probe, CU_FUNC_ATTRIBUTE_NUM_REGS, function) != CUDA_SUCCESS &&
+      cuda.cuKernelGetFunction != nullptr) {
+    CUfunction of_kernel = nullptr;
+    if (cuda.cuKernelGetFunction(&of_kernel, static_cast<CUkernel>(const_cast<void*>(info.handle))) == CUDA_SUCCESS) {
+      function = of_kernel;
+    }
+  }
+  const auto ask = [&](CUfunction_attribute attribute) -> int {
+    int value = 0;
+    const CUresult result = cuda.cuFuncGetAttribute(&value, attribute, function);
+    if (result != CUDA_SUCCESS && out.result == 0) out.result = static_cast<uint64_t>(result);
+    return result == CUDA_SUCCESS ? value : 0;
+  };
+  const auto ask_unsigned = [&](CUfunction_attribute attribute) {
+    return static_cast<uint64_t>(std::max(0, ask(attribute)));
+  };
+  out.registers_per_thread = ask_unsigned(CU_FUNC_ATTRIBUTE_NUM_REGS);
+  out.static_shared_memory_bytes = ask_unsigned(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+  out.constant_memory_bytes = ask_unsigned(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
+  out.local_memory_per_thread_bytes = ask_unsigned(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+  out.max_threads_per_block = ask_unsigned(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  out.ptx_version = ask_unsigned(CU_FUNC_ATTRIBUTE_PTX_VERSION);
+  out.binary_version = ask_unsigned(CU_FUNC_ATTRIBUTE_BINARY_VERSION);
+  out.max_dynamic_shared_memory_bytes = ask_unsigned(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  out.preferred_shared_memory_carveout = ask(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
+  out.cluster_size_must_be_set = ask(CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET) != 0;
+  out.required_cluster = {static_cast<uint32_t>(ask_unsigned(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH)),
+                          static_cast<uint32_t>(ask_unsigned(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT)),
+                          static_cast<uint32_t>(ask_unsigned(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH))};
+  out.non_portable_cluster_size_allowed = ask(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) != 0;
+  if (out.result != 0) Stats().Add(StatId::kFunctionAttributesUnavailable);
+  if (info.name == nullptr) {
+    const char* name = nullptr;
+    if (cuda.cuFuncGetName != nullptr && cuda.cuFuncGetName(&name, function) == CUDA_SUCCESS && name != nullptr) {
+      answer.name = name;
+    }
+  }
+  Add(std::move(answer));
+  return true;
+}
+
+bool Prober::AnswerOccupancy(const NewSignature& request) {
+  const CudaApi& cuda = *parts_.cuda;
+  if (!parts_.ask_functions || cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor == nullptr) {
+    Stats().Add(StatId::kOccupancyUnavailable);
+    return true;
+  }
+  const FunctionInfo& info = parts_.functions->Get(request.function_index);
+  const GatePass pass(parts_.gate);
+  if (!pass) return false;
+  if (info.epoch.load(std::memory_order_acquire) != parts_.functions->epoch()) {
+    Stats().Add(StatId::kOccupancyUnavailable);
+    return true;
+  }
+  const CurrentContext current(cuda, info.context);
+  OccupancyAnswer answer;
+  answer.signature_iid = request.iid;
+  int blocks = 0;
+  const CUresult result = cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+      &blocks, AsFunction(info.handle), static_cast<int>(request.block_threads), request.dynamic_shared_memory_bytes);
+  answer.occupancy.result = static_cast<uint64_t>(result);
+  if (result == CUDA_SUCCESS) {
+    answer.occupancy.max_active_blocks_per_multiprocessor = static_cast<uint64_t>(std::max(0, blocks));
+  } else {
+    Stats().Add(StatId::kOccupancyUnavailable);
+  }
+  Add(std::move(answer));
+  return true;
+}
+
+void Prober::AnswerDevice(uint32_t device_id) {
+  DeviceRecord record = ReadDevice(*parts_.cuda, device_id);
+  KnownDevice known;
+  known.device_id = device_id;
+  if (nvml_ready_ && nvml_.nvmlDeviceGetHandleByPciBusId_v2 != nullptr && !record.pci_bus_id.empty() &&
+      nvml_.nvmlDeviceGetHandleByPciBusId_v2(record.pci_bus_id.c_str(), &known.nvml) == kNvmlSuccess) {
+    AddNvmlFacts(nvml_, known.nvml, &record);
+  } else {
+    known.nvml = nullptr;
+  }
+  devices_.push_back(known);
+  Add(std::move(record));
+  SampleDevices();
+}
+
+void Prober::SampleDevices() {
+  for (const KnownDevice& device : devices_) {
+    if (device.nvml == nullptr) continue;
+    DeviceSampleRecord sample = SampleNvml(nvml_, device.nvml);
+    sample.device_id = device.device_id;
+    Add(sample);
+  }
+}
+
+}  // namespace gx::inject

@@ -1,0 +1,420 @@
+#include "inject/session.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "inject/activity_buffers.h"
+#include "inject/boundary.h"
+#include "inject/callback_router.h"
+#include "inject/clock.h"
+#include "inject/clock_sync.h"
+#include "inject/config.h"
+#include "inject/cuda_api.h"
+#include "inject/cupti_api.h"
+#include "inject/dynamic_library.h"
+#include "inject/flusher.h"
+#include "inject/function_table.h"
+#include "inject/log.h"
+#include "inject/nvtx_handler.h"
+#include "inject/probe_gate.h"
+#include "inject/prober.h"
+#include "inject/recording.h"
+#include "inject/thread_queue.h"
+#include "inject/version.h"
+#include "inject/writer.h"
+
+extern char** environ;
+
+namespace gx::inject {
+
+std::atomic<State> g_state{State::kOff};
+
+namespace {
+
+// Values of gpuexec.v1.Trailer.Reason.
+constexpr uint32_t kReasonExit = 1;
+constexpr uint32_t kReasonDisabled = 2;
+
+constexpr uint64_t kFormatWaitForDrainNs = 100'000'000;
+// The last frames are small; a disk that takes longer than this loses them rather than hold the program up.
+constexpr uint64_t kWriterWaitNs = 5'000'000'000;
+
+struct Session {
+  Config config;
+  std::vector<std::pair<std::string, std::string>> rank_variables;
+  std::string rank;
+  CuptiApi cupti;
+  CudaApi cuda;
+  ThreadQueues queues;
+  FunctionTable functions;
+  ContextTable contexts;
+  ActivityBuffers buffers;
+  ProbeGate gate;
+  CallbackRouter router;
+  Prober prober;
+  Recording recording;
+  Flusher flusher;
+  std::unique_ptr<Writer> writer;
+  CUpti_SubscriberHandle subscriber = nullptr;
+  bool memory_ready = false;
+  bool threads_running = false;
+};
+
+// Made at first use, never destroyed.
+Session& GetSession() {
+  static Session* session = new Session;
+  return *session;
+}
+
+// Shares of GPUEXEC_MEMORY: 3/8 for queues (96 of 256 MiB), 1/8 for functions and code, the rest for activity buffers.
+bool PrepareMemory(Session* session) {
+  if (session->memory_ready) return true;
+  session->config = ReadConfig();
+  OpenLog(session->config.log);
+  const uint64_t memory_bytes = session->config.memory_bytes;
+  session->memory_ready = session->queues.Allocate(memory_bytes * 3 / 8) &&
+                          session->functions.Allocate(memory_bytes / 8) && session->buffers.Allocate(memory_bytes / 2);
+  if (!session->memory_ready) Log("gpuexec: no memory for queues and buffers: nothing is recorded");
+  return session->memory_ready;
+}
+
+std::vector<std::string> Environment() {
+  std::vector<std::string> environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) environment.emplace_back(*entry);
+  return environment;
+}
+
+std::string ReadWholeFile(const char* path) {
+  std::string content;
+  FILE* file = std::fopen(path, "re");
+  if (file == nullptr) return content;
+  char chunk[4096];
+  size_t length = 0;
+  while ((length = std::fread(chunk, 1, sizeof(chunk), file)) != 0 && content.size() < (size_t{1} << 20)) {
+    content.append(chunk, length);
+  }
+  std::fclose(file);
+  return content;
+}
+
+HeaderRecord MakeHeader(const Session& session) {
+  HeaderRecord header;
+  header.gpuexec_version = kVersion;
+  header.source_revision = kSourceRevision;
+  const std::string command_line = ReadWholeFile("/proc/self/cmdline");
+  for (size_t begin = 0; begin < command_line.size();) {
+    const size_t end = command_line.find('\0', begin);
+    header.command_line.push_back(command_line.substr(begin, end - begin));
+    if (end == std::string::npos) break;
+    begin = end + 1;
+  }
+  char path[4096];
+  const ssize_t path_bytes = readlink("/proc/self/exe", path, sizeof(path));
+  if (path_bytes > 0) header.executable_path.assign(path, static_cast<size_t>(path_bytes));
+  utsname system{};
+  if (uname(&system) == 0) {
+    header.host_name = system.nodename;
+    header.kernel_release = system.release;
+    header.machine = system.machine;
+  }
+  header.pid = static_cast<uint64_t>(getpid());
+  header.parent_pid = static_cast<uint64_t>(getppid());
+  struct stat pid_namespace {};
+  if (stat("/proc/self/ns/pid", &pid_namespace) == 0) header.pid_namespace = pid_namespace.st_ino;
+  header.rank_variables = session.rank_variables;
+  header.configuration = DescribeConfig(session.config);
+  int driver_api_version = 0;
+  if (session.cuda.cuDriverGetVersion != nullptr &&
+      session.cuda.cuDriverGetVersion(&driver_api_version) == CUDA_SUCCESS) {
+    header.cuda_driver_api_version = static_cast<uint64_t>(driver_api_version);
+  }
+  header.cupti_api_version = session.cupti.version;
+  header.cupti_path = session.cupti.path;
+  header.libcuda_path = session.cuda.path;
+  header.kernel_record_version = session.cupti.version == 0 ? 0 : KernelRecordVersion(session.cupti.version);
+  header.start = ReadClockPair(&session.cupti);
+  return header;
+}
+
+void CUPTIAPI BufferRequested(uint8_t** buffer, size_t* size, size_t* max_records) {
+  *buffer = nullptr;
+  *size = 0;
+  *max_records = 0;
+  Guarded([&] {
+    Session& session = GetSession();
+    // Before CUPTI 12.9 a null buffer crashes CUPTI (release notes of 12.9; pytorch/kineto#1534): then the oldest
+    // unread buffer is given up instead. Version 28 is 12.9.
+    constexpr uint32_t kNullBufferAllowed = 28;
+    CompletedBuffer discarded;
+    *buffer = session.buffers.Take(session.cupti.version < kNullBufferAllowed, &discarded);
+    if (discarded.data != nullptr) {
+      size_t count = 0;
+      CUpti_Activity* record = nullptr;
+      while (session.cupti.cuptiActivityGetNextRecord(discarded.data, discarded.valid_bytes, &record) ==
+             CUPTI_SUCCESS) {
+        ++count;
+      }
+      Stats().Add(StatId::kRecordsDiscarded, count);
+    }
+    if (*buffer == nullptr) {
+      Stats().Add(StatId::kBuffersRefused);
+    } else {
+      *size = ActivityBuffers::kBufferBytes;
+    }
+  });
+}
+
+void CUPTIAPI BufferCompleted(CUcontext context, uint32_t stream_id, uint8_t* buffer, size_t, size_t valid_size) {
+  Guarded([&] {
+    Session& session = GetSession();
+    if (buffer != nullptr && !session.buffers.Complete({buffer, valid_size, context, stream_id})) {
+      Stats().Add(StatId::kCuptiErrors);
+    }
+    // The queues' pulse is what the writer waits on.
+    session.queues.half_full().Signal();
+  });
+}
+
+// Asks, before a module or context goes, for what is still unknown of its functions: the writer reads what is queued,
+// the prober answers what that raises.
+void BeforeUnload() {
+  Session& session = GetSession();
+  if (!session.threads_running || session.gate.is_shut()) return;
+  const uint32_t ticket = session.writer->RequestDrain();
+  const bool answered = WaitUntil([&] { return static_cast<int32_t>(session.prober.done_ticket() - ticket) >= 0; },
+                                  kFormatWaitForDrainNs);
+  if (!answered) Stats().Add(StatId::kUnloadWaitTimedOut);
+}
+
+void OnProfilerRegion(bool start) { GetSession().recording.Switch(start); }
+
+template <void (*Body)(Session&)>
+void* ThreadMain(void* argument) {
+  Guarded([&] { Body(*static_cast<Session*>(argument)); });
+  return nullptr;
+}
+
+// Threads of ours take no signal: a host's handler must run on the host's threads.
+bool StartThread(void* (*body)(void*), const char* name, Session* session) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread{};
+  const int result = pthread_create(&thread, nullptr, body, session);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (result != 0) {
+    Stats().Add(StatId::kThreadStartFailed);
+    return false;
+  }
+  pthread_setname_np(thread, name);
+  pthread_detach(thread);
+  return true;
+}
+
+void RunWriter(Session& session) { session.writer->Run(); }
+void RunProber(Session& session) { session.prober.Run(); }
+void RunFlusher(Session& session) { session.flusher.Run(); }
+
+// The end of the process, in order: the device, CUPTI's buffers, the writer; each with a deadline.
+void EndSession() {
+  Session& session = GetSession();
+  State expected = State::kCapturing;
+  const bool was_capturing = g_state.compare_exchange_strong(expected, State::kDraining);
+  if (!was_capturing && expected != State::kDisabled) return;
+  if (!session.threads_running) return;
+  SetNvtxEnabled(false);
+  session.flusher.Finish();
+  if (!WaitUntil([&] { return session.flusher.device_idle(); }, session.config.exit_wait_ns)) {
+    Stats().Add(StatId::kLaunchesInFlightAtExit);
+    session.flusher.StopWaiting();
+    // Flushing from here may block as long as the device is busy: bounded by asking another thread of ours.
+    (void)StartThread(
+        [](void* argument) -> void* {
+          Guarded([&] { static_cast<Session*>(argument)->flusher.ForcedFlush(); });
+          return nullptr;
+        },
+        "gpuexec-flush", &session);
+  }
+  if (!WaitUntil([&] { return session.flusher.flushed(); }, session.config.exit_wait_ns)) {
+    Stats().Add(StatId::kFinalFlushTimedOut);
+  }
+  session.writer->Finish(was_capturing ? kReasonExit : kReasonDisabled, ReadClockPair(&session.cupti));
+  (void)WaitUntil([&] { return session.writer->finished(); }, kWriterWaitNs);
+  session.prober.Stop();
+  g_state.store(State::kDisabled);
+}
+
+void OnExit() {
+  Guarded([] { EndSession(); });
+}
+
+// In the child of a fork: threads, CUPTI and the file belong to the parent.
+void OnForkInChild() {
+  const State before = g_state.load();
+  if (before == State::kOff) return;  // Nothing runs yet: this child may become a CUDA process of its own.
+  g_state.store(State::kForked);
+  SetNvtxEnabled(false);
+  Session& session = GetSession();
+  if (session.writer != nullptr) session.writer->AbandonInChild();
+}
+
+// NVTX is told of our handler through its variable, unless somebody else's is there. Set late (at cuInit) it still
+// serves every library that has not made an NVTX call yet.
+void OfferNvtx(const Session& session) {
+  if (!session.config.nvtx || std::getenv("NVTX_INJECTION64_PATH") != nullptr) return;
+  const std::string path = PathOfAddress(reinterpret_cast<const void*>(&StartSession));
+  if (!path.empty()) (void)setenv("NVTX_INJECTION64_PATH", path.c_str(), 0);
+}
+
+bool Subscribe(Session* session, std::vector<std::string>* problems) {
+  char other[128] = {};
+  CUptiResult result = CUPTI_ERROR_NOT_SUPPORTED;
+  if (session->cupti.cuptiSubscribe_v2 != nullptr) {
+    CUpti_SubscriberParams parameters{};
+    parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+    parameters.subscriberName = "gpuexec";
+    parameters.oldSubscriberName = other;
+    parameters.oldSubscriberSize = sizeof(other) - 1;
+    result =
+        session->cupti.cuptiSubscribe_v2(&session->subscriber, CallbackRouter::Callback, &session->router, &parameters);
+  } else {
+    result = session->cupti.cuptiSubscribe(&session->subscriber, CallbackRouter::Callback, &session->router);
+  }
+  if (result == CUPTI_SUCCESS) return true;
+  Stats().Add(StatId::kSubscribeRefused);
+  const char* text = nullptr;
+  if (session->cupti.cuptiGetResultString != nullptr) (void)session->cupti.cuptiGetResultString(result, &text);
+  std::string problem = "CUPTI refused the subscription (error " + std::to_string(static_cast<int>(result)) +
+                        (text != nullptr ? ", " + std::string(text) : "") + "), so nothing is recorded";
+  if (other[0] != '\0') problem += "; it belongs to \"" + std::string(other) + "\"";
+  problem += "; run the program without its other profiler or debugger";
+  problems->push_back(std::move(problem));
+  return false;
+}
+
+}  // namespace
+
+void StartSession() {
+  State expected = State::kOff;
+  if (!g_state.compare_exchange_strong(expected, State::kStarting)) return;
+  Session& session = GetSession();
+  if (!PrepareMemory(&session) || !session.config.enable) {
+    g_state.store(State::kDisabled);
+    SetNvtxEnabled(false);
+    return;
+  }
+  if (session.config.help) {
+    const std::string help = HelpText();
+    (void)!write(STDERR_FILENO, help.data(), help.size());
+  }
+  const uint64_t start_ns = MonotonicNs();
+  session.rank = FindRank(Environment(), &session.rank_variables);
+
+  std::vector<std::string> problems = session.config.problems;
+  if (!problems.empty()) Stats().Add(StatId::kUnknownVariables, problems.size());
+  std::vector<std::string> fatal;
+  (void)LoadCuda(&session.cuda, &problems);
+  std::vector<std::string>* cupti_problems = &fatal;
+  std::vector<std::string> cupti_notes;
+  const bool have_cupti = LoadCupti(session.config.cupti_path, &session.cupti, &cupti_notes);
+  (have_cupti ? problems : *cupti_problems)
+      .insert((have_cupti ? problems : *cupti_problems).end(), cupti_notes.begin(), cupti_notes.end());
+  const bool subscribed = have_cupti && Subscribe(&session, &fatal);
+
+  Writer::Parts writer_parts;
+  writer_parts.config = &session.config;
+  writer_parts.rank = session.rank;
+  writer_parts.cupti = subscribed ? &session.cupti : nullptr;
+  writer_parts.queues = &session.queues;
+  writer_parts.functions = &session.functions;
+  writer_parts.contexts = &session.contexts;
+  writer_parts.buffers = &session.buffers;
+  writer_parts.prober = &session.prober;
+  session.writer = std::make_unique<Writer>(writer_parts, MakeHeader(session));
+  for (const std::string& problem : problems) {
+    Log("gpuexec: %s", problem.c_str());
+    session.writer->Post(DiagnosticItem{StatId::kUnspecified, problem});
+  }
+  for (const std::string& problem : fatal) {
+    Log("gpuexec: %s", problem.c_str());
+    session.writer->Post(DiagnosticItem{StatId::kUnspecified, problem});
+  }
+  if (!subscribed) {
+    if (!have_cupti) Stats().Add(StatId::kCuptiErrors);
+    g_state.store(State::kDisabled);
+    SetNvtxEnabled(false);
+    session.writer->WriteReasonOnly(kReasonDisabled, ReadClockPair(&session.cupti));
+    return;
+  }
+
+  Prober::Parts prober_parts;
+  prober_parts.cuda = &session.cuda;
+  prober_parts.functions = &session.functions;
+  prober_parts.gate = &session.gate;
+  prober_parts.ask_functions = session.config.occupancy;
+  prober_parts.use_nvml = session.config.nvml;
+  prober_parts.answered = [] { GetSession().writer->Wake(); };
+  session.prober.Attach(prober_parts);
+  session.recording.Attach(&session.cupti, session.writer.get(), session.config.timing);
+  CallbackRouter::Parts router_parts;
+  router_parts.cupti = &session.cupti;
+  router_parts.queues = &session.queues;
+  router_parts.functions = &session.functions;
+  router_parts.contexts = &session.contexts;
+  router_parts.gate = &session.gate;
+  router_parts.window_id = &session.recording.window_id();
+  router_parts.profiler_region = session.config.region_cuda ? OnProfilerRegion : nullptr;
+  router_parts.before_unload = BeforeUnload;
+  session.router.Attach(router_parts);
+  Flusher::Parts flusher_parts;
+  flusher_parts.config = &session.config;
+  flusher_parts.cupti = &session.cupti;
+  flusher_parts.cuda = &session.cuda;
+  flusher_parts.contexts = &session.contexts;
+  flusher_parts.buffers = &session.buffers;
+  flusher_parts.recording = &session.recording;
+  flusher_parts.writer = session.writer.get();
+  flusher_parts.start_monotonic_ns = start_ns;
+  session.flusher.Attach(flusher_parts);
+
+  if (session.cupti.cuptiActivityRegisterCallbacks(BufferRequested, BufferCompleted) != CUPTI_SUCCESS) {
+    Stats().Add(StatId::kCuptiErrors);
+  }
+  session.threads_running = StartThread(ThreadMain<RunWriter>, "gpuexec-writer", &session) &&
+                            StartThread(ThreadMain<RunProber>, "gpuexec-prober", &session) &&
+                            StartThread(ThreadMain<RunFlusher>, "gpuexec-flusher", &session);
+  if (!session.threads_running) {
+    g_state.store(State::kDisabled);
+    SetNvtxEnabled(false);
+    (void)session.cupti.cuptiUnsubscribe(session.subscriber);
+    return;
+  }
+  g_state.store(State::kCapturing);
+  session.router.EnableCallbacks(session.subscriber);
+  session.recording.Switch(!session.config.region_cuda && session.config.start_after_ns == 0);
+  pthread_atfork(nullptr, nullptr, OnForkInChild);
+  std::atexit(OnExit);
+  OfferNvtx(session);
+  Log("gpuexec %s: recording (CUPTI %s at %s)", kVersion, CuptiVersionText(session.cupti.version).c_str(),
+      session.cupti.path.c_str());
+}
+
+bool StartNvtx(const void* (*get_export_table)(uint32_t)) {
+  const State state = g_state.load();
+  if (state == State::kDisabled || state == State::kForked) return false;
+  Session& session = GetSession();
+  if (!PrepareMemory(&session) || !session.config.enable || !session.config.nvtx) return false;
+  return InstallNvtxHandler(get_export_table, &session.queues);
+}
+
+}  // namespace gx::inject

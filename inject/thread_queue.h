@@ -1,0 +1,164 @@
+// A queue of events per host thread: bounded, lock-free, one producer (the thread, inside callbacks) and one consumer
+// (the writer thread). A full queue refuses the event; the producer counts it and goes on.
+//
+// Memory is reserved once, at initialisation, as one mapping; a page costs memory when it is first used. Queues of
+// threads that have ended are found by the writer (their task is gone from /proc/self/task) and given to new threads.
+//
+//   ThreadState* thread = queues.Current();            // null: no queue left
+//   if (auto* event = thread->queue.Reserve<LaunchEvent>(EventType::kLaunch)) { *event = ...; thread->queue.Commit(); }
+#ifndef GPUEXEC_INJECT_THREAD_QUEUE_H_
+#define GPUEXEC_INJECT_THREAD_QUEUE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+#include "inject/event.h"
+#include "inject/futex.h"
+
+namespace gx::inject {
+
+class EventQueue {
+ public:
+  struct Header {
+    uint32_t bytes;  // Of the whole entry, header included: a multiple of 8.
+    EventType type;
+  };
+
+  // `memory` of `capacity_bytes` (a power of two) stays valid for ever.
+  void Attach(uint8_t* memory, uint32_t capacity_bytes, Pulse* half_full) noexcept {
+    memory_ = memory;
+    capacity_ = capacity_bytes;
+    half_full_ = half_full;
+  }
+
+  // [producer] Room for one event with `extra_bytes` behind it; null where the queue is full. Nothing is visible to the
+  // consumer before Commit; a second Reserve without Commit replaces the first.
+  template <typename Event>
+  Event* Reserve(EventType type, uint32_t extra_bytes = 0) noexcept {
+    static_assert(alignof(Event) <= 8);
+    void* room = ReserveBytes(type, static_cast<uint32_t>(sizeof(Event)) + extra_bytes);
+    return room == nullptr ? nullptr : new (room) Event;
+  }
+  // [producer]
+  void Commit() noexcept;
+
+  // [consumer] Calls visit(type, bytes of the event, their number) for each event that is there now; returns how many.
+  template <typename Visit>
+  size_t Drain(Visit&& visit) {
+    uint64_t tail = tail_.load(std::memory_order_relaxed);
+    const uint64_t head = head_.load(std::memory_order_acquire);
+    size_t count = 0;
+    while (tail != head) {
+      const uint8_t* entry = memory_ + (tail & (capacity_ - 1));
+      Header header;
+      std::memcpy(&header, entry, sizeof(header));
+      if (header.type != EventType::kSkip) {
+        visit(header.type, entry + sizeof(Header), header.bytes - static_cast<uint32_t>(sizeof(Header)));
+        ++count;
+      }
+      tail += header.bytes;
+      tail_.store(tail, std::memory_order_release);
+    }
+    return count;
+  }
+
+  bool empty() const noexcept { return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_acquire); }
+
+ private:
+  void* ReserveBytes(EventType type, uint32_t event_bytes) noexcept;
+
+  uint8_t* memory_ = nullptr;
+  uint32_t capacity_ = 0;
+  Pulse* half_full_ = nullptr;
+  // Producer's own.
+  uint64_t reserved_head_ = 0;
+  alignas(64) std::atomic<uint64_t> head_{0};
+  alignas(64) std::atomic<uint64_t> tail_{0};
+};
+
+// What a host thread's callbacks remember between each other. Only that thread touches it, but for `queue`'s other end
+// and `thread_id`, which the writer reads.
+struct ThreadState {
+  EventQueue queue;
+  std::atomic<uint32_t> thread_id{0};  // gettid(); 0: the slot is free.
+
+  // A callback of ours is running: whatever it provokes is ignored.
+  bool inside = false;
+
+  // The driver call under way, from its enter to its exit.
+  uint64_t enter_monotonic_ns = 0;
+  uint32_t call_cbid = 0;  // 0: none that we follow.
+  bool call_recorded = false;
+  // A graph node that was made, or given parameters, inside that call.
+  bool call_has_node = false;
+  GraphNodeEvent call_node;
+
+  // Graph being instantiated.
+  uint32_t cloned_kernel_nodes = 0;
+  uint32_t cloned_conditional_nodes = 0;
+  uint32_t cloned_from_graph_id = 0;
+
+  // Stream handle -> CUPTI's stream id; an entry holds while no stream has been destroyed since (`epoch`).
+  struct StreamEntry {
+    const void* context = nullptr;
+    const void* stream = nullptr;
+    uint32_t epoch = 0;
+    uint32_t stream_id = 0;
+    bool per_thread = false;
+    bool valid = false;
+  };
+  static constexpr size_t kStreamEntries = 16;
+  StreamEntry streams[kStreamEntries];
+
+  // Executable graph handle -> id; holds while no graph has been made or destroyed since.
+  struct GraphEntry {
+    const void* graph = nullptr;
+    uint32_t epoch = 0;
+    uint32_t graph_exec_id = 0;
+  };
+  static constexpr size_t kGraphEntries = 8;
+  GraphEntry graphs[kGraphEntries];
+};
+
+class ThreadQueues {
+ public:
+  // Slots by size: launching threads come first and get large queues, the rest small ones.
+  static constexpr uint32_t kLargeSlots = 64;
+  static constexpr uint32_t kSmallSlots = 192;
+
+  // Reserves `budget_bytes` of address space at most. False: no memory. Call once.
+  [[nodiscard]] bool Allocate(uint64_t budget_bytes) noexcept;
+  bool allocated() const noexcept { return states_ != nullptr; }
+
+  // [MT] The calling thread's state; takes a slot at the first call. Null: none left.
+  ThreadState* Current() noexcept;
+  // In a forked child: the calling thread's slot belongs to the parent.
+  void ForgetCurrent() noexcept;
+
+  // [writer] Calls visit(state) for every slot in use.
+  template <typename Visit>
+  void ForEach(Visit&& visit) {
+    const uint32_t used = high_water_.load(std::memory_order_acquire);
+    for (uint32_t i = 0; i < used; ++i) {
+      if (states_[i].thread_id.load(std::memory_order_acquire) != 0) visit(states_[i]);
+    }
+  }
+  // [writer] Frees the slots of threads that have ended and whose queue is empty.
+  void CollectEndedThreads() noexcept;
+
+  // Signalled when a queue is half full: the writer waits on it.
+  Pulse& half_full() noexcept { return half_full_; }
+
+ private:
+  ThreadState* states_ = nullptr;
+  uint32_t slot_count_ = 0;
+  std::atomic<uint32_t> high_water_{0};
+  Pulse half_full_;
+};
+
+}  // namespace gx::inject
+
+#endif  // GPUEXEC_INJECT_THREAD_QUEUE_H_

@@ -1,0 +1,499 @@
+#include "inject/writer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "inject/boundary.h"
+#include "inject/clock.h"
+#include "inject/log.h"
+#include "inject/nvtx_handler.h"
+
+namespace gx::inject {
+namespace {
+
+// A launch is in the file after half of a second at most, so that a killed process loses less than a second.
+constexpr uint64_t kFramePeriodNs = 500'000'000;
+// A frame is also written when it has grown to this size: the reader's memory is bounded by a packet.
+constexpr size_t kFrameBytes = size_t{1} << 20;
+// How often queues are looked at while nobody wakes us: at 5 us a launch a large queue (8,700 launches) fills in 44 ms,
+// and it wakes us when half full.
+constexpr uint64_t kIdleWaitNs = 20'000'000;
+constexpr uint64_t kThreadCheckPeriodNs = 1'000'000'000;
+constexpr uint64_t kSummaryPeriodNs = 10'000'000'000;
+// Buffers decoded before queues are looked at again: queues are smaller than buffers.
+constexpr int kBuffersPerRound = 4;
+
+template <typename Event>
+bool ReadEvent(const uint8_t* data, uint32_t bytes, Event* event) {
+  if (bytes < sizeof(Event)) return false;
+  std::memcpy(event, data, sizeof(Event));
+  return true;
+}
+
+}  // namespace
+
+uint32_t DurationBucket(uint64_t duration_ns) {
+  if (duration_ns <= 1) return 0;
+  return static_cast<uint32_t>(std::floor(8.0 * std::log2(static_cast<double>(duration_ns))));
+}
+
+Writer::Writer(const Parts& parts, HeaderRecord header)
+    : parts_(parts), header_(std::move(header)), interner_(&encoder_, parts.functions) {
+  // Leaked with the session: threads may still use it while the process ends.
+  if (parts_.cupti != nullptr) decoder_ = new ActivityDecoder(parts_.cupti);
+  last_frame_ns_ = MonotonicNs();
+  last_summary_ns_ = last_frame_ns_;
+}
+
+void Writer::Post(InboxItem item) {
+  {
+    const std::lock_guard<std::mutex> lock(inbox_mutex_);
+    inbox_.push_back(std::move(item));
+  }
+}
+
+void Writer::Wake() noexcept { parts_.queues->half_full().Signal(); }
+
+uint32_t Writer::RequestDrain() noexcept {
+  const uint32_t ticket = drain_requested_.fetch_add(1, std::memory_order_acq_rel) + 1;
+  Wake();
+  return ticket;
+}
+
+void Writer::Finish(uint32_t reason, const ClockPairRecord& end) noexcept {
+  finish_reason_ = reason;
+  finish_end_ = end;
+  finish_.store(true, std::memory_order_release);
+  Wake();
+}
+
+void Writer::Run() {
+  while (true) {
+    const uint32_t seen = parts_.queues->half_full().count();
+    const uint32_t drain_requested = drain_requested_.load(std::memory_order_acquire);
+    const bool finish = finish_.load(std::memory_order_acquire);
+    DrainQueues();
+    DrainBuffers();
+    DrainInbox();
+    parts_.prober->Ask(interner_.TakeNewFunctions(), interner_.TakeNewSignatures());
+    if (drain_requested != drain_marked_) {
+      parts_.prober->Mark(drain_requested);
+      drain_marked_ = drain_requested;
+    }
+    DrainAnswers();
+    if (finish) break;
+    WriteFrameIfDue(false);
+    const uint64_t now_ns = MonotonicNs();
+    if (now_ns - last_thread_check_ns_ >= kThreadCheckPeriodNs) {
+      parts_.queues->CollectEndedThreads();
+      last_thread_check_ns_ = now_ns;
+    }
+    parts_.queues->half_full().WaitFor(seen, kIdleWaitNs);
+  }
+  AddSummaries();
+  encoder_.SetTrailer(finish_reason_, finish_end_);
+  WriteFrameIfDue(true);
+  file_.Close();
+  finished_.store(true, std::memory_order_release);
+}
+
+void Writer::WriteReasonOnly(uint32_t reason, const ClockPairRecord& end) {
+  DrainInbox();
+  work_seen_ = true;
+  encoder_.SetTrailer(reason, end);
+  WriteFrameIfDue(true);
+  file_.Close();
+  finished_.store(true, std::memory_order_release);
+}
+
+void Writer::DrainQueues() {
+  parts_.queues->ForEach([this](ThreadState& thread) {
+    const uint32_t thread_id = thread.thread_id.load(std::memory_order_relaxed);
+    thread.queue.Drain(
+        [&](EventType type, const uint8_t* data, uint32_t bytes) { OnEvent(thread_id, type, data, bytes); });
+    if (encoder_.PendingBytes() >= kFrameBytes) WriteFrameIfDue(false);
+  });
+}
+
+void Writer::DrainBuffers() {
+  if (decoder_ == nullptr) return;
+  CompletedBuffer buffer;
+  for (int i = 0;
+       (finish_.load(std::memory_order_relaxed) || i < kBuffersPerRound) && parts_.buffers->NextCompleted(&buffer);
+       ++i) {
+    interner_.ForgetNamePointers();
+    if (buffer.valid_bytes != 0 && !decoder_->Decode(buffer.data, buffer.valid_bytes, this)) {
+      Stats().Add(StatId::kCuptiErrors);
+    }
+    size_t dropped = 0;
+    if (parts_.cupti->cuptiActivityGetNumDroppedRecords(static_cast<CUcontext>(buffer.context), buffer.stream_id,
+                                                        &dropped) == CUPTI_SUCCESS &&
+        dropped != 0) {
+      Stats().Add(StatId::kRecordsDroppedByCupti, dropped);
+    }
+    parts_.buffers->Release(buffer.data);
+    if (encoder_.PendingBytes() >= kFrameBytes) WriteFrameIfDue(false);
+  }
+}
+
+void Writer::DrainInbox() {
+  std::vector<InboxItem> items;
+  {
+    const std::lock_guard<std::mutex> lock(inbox_mutex_);
+    items.swap(inbox_);
+  }
+  for (const InboxItem& item : items) {
+    if (const auto* pair = std::get_if<ClockPairRecord>(&item)) {
+      encoder_.AddClockPair(*pair);
+    } else if (const auto* window = std::get_if<WindowRecord>(&item)) {
+      encoder_.AddWindow(*window);
+    } else if (const auto* diagnostic = std::get_if<DiagnosticItem>(&item)) {
+      encoder_.AddDiagnostic(diagnostic->stat, diagnostic->text);
+    }
+  }
+}
+
+void Writer::DrainAnswers() {
+  for (ProbeAnswer& answer : parts_.prober->TakeAnswers()) {
+    if (const auto* function = std::get_if<FunctionAnswer>(&answer)) {
+      if (!function->name.empty()) interner_.NameFunction(function->function_iid, function->name);
+      FunctionRecord record;
+      record.iid = function->function_iid;
+      record.attributes = function->attributes;
+      encoder_.AddFunction(record);
+    } else if (const auto* occupancy = std::get_if<OccupancyAnswer>(&answer)) {
+      SignatureRecord record;
+      record.iid = occupancy->signature_iid;
+      record.driver_occupancy = occupancy->occupancy;
+      encoder_.AddSignature(record);
+    } else if (const auto* device = std::get_if<DeviceRecord>(&answer)) {
+      encoder_.AddDevice(*device);
+    } else if (const auto* sample = std::get_if<DeviceSampleRecord>(&answer)) {
+      encoder_.AddDeviceSample(*sample);
+    } else if (const auto* text = std::get_if<std::string>(&answer)) {
+      encoder_.AddDiagnostic(StatId::kUnspecified, *text);
+    }
+  }
+}
+
+uint32_t Writer::DeviceOf(uint32_t context_id) const {
+  uint32_t device_id = 0;
+  (void)parts_.contexts->Device(context_id, &device_id);
+  return device_id;
+}
+
+uint64_t Writer::TrackOf(uint32_t context_id, uint32_t stream_id) {
+  return interner_.Track(DeviceOf(context_id), context_id, stream_id);
+}
+
+void Writer::OnEvent(uint32_t thread_id, EventType type, const uint8_t* data, uint32_t bytes) {
+  switch (type) {
+    case EventType::kLaunch: {
+      LaunchEvent event;
+      if (ReadEvent(data, bytes, &event)) OnLaunch(thread_id, event);
+      break;
+    }
+    case EventType::kGraphLaunch: {
+      GraphLaunchEvent event;
+      if (ReadEvent(data, bytes, &event)) OnGraphLaunch(thread_id, event);
+      break;
+    }
+    case EventType::kGraphNode: {
+      GraphNodeEvent event;
+      if (ReadEvent(data, bytes, &event)) OnGraphNode(thread_id, event);
+      break;
+    }
+    case EventType::kGraphExec: {
+      GraphExecEvent event;
+      if (!ReadEvent(data, bytes, &event)) break;
+      graph_kernel_counts_[event.graph_exec_id] = event.has_conditional_nodes != 0 ? 0 : event.kernel_node_count;
+      GraphExecRecord record;
+      record.graph_exec_id = event.graph_exec_id;
+      record.graph_id = event.graph_id;
+      record.created_monotonic_ns = event.monotonic_ns;
+      record.kernel_node_count = event.kernel_node_count;
+      record.has_conditional_nodes = event.has_conditional_nodes != 0;
+      encoder_.AddGraphExec(record);
+      break;
+    }
+    case EventType::kContext: {
+      ContextEvent event;
+      if (!ReadEvent(data, bytes, &event)) break;
+      ContextRecord record;
+      record.context_id = event.context_id;
+      record.device_id = event.device_id;
+      if (event.destroyed != 0) {
+        record.destroyed_monotonic_ns = event.monotonic_ns;
+      } else {
+        record.created_monotonic_ns = event.monotonic_ns;
+        if (event.device_id >= devices_asked_.size()) devices_asked_.resize(event.device_id + 1);
+        if (!devices_asked_[event.device_id]) {
+          devices_asked_[event.device_id] = true;
+          parts_.prober->AskDevice(event.device_id);
+        }
+      }
+      encoder_.AddContext(record);
+      break;
+    }
+    case EventType::kModule: {
+      ModuleEvent event;
+      if (!ReadEvent(data, bytes, &event)) break;
+      ModuleRecord record;
+      record.module_id = event.module_id;
+      if (event.unloaded != 0) {
+        record.unloaded_monotonic_ns = event.monotonic_ns;
+      } else {
+        record.cubin_bytes = event.cubin_bytes;
+        record.cubin_hash = event.cubin_hash;
+        record.loaded_monotonic_ns = event.monotonic_ns;
+      }
+      encoder_.AddModule(record);
+      break;
+    }
+    case EventType::kNvtx:
+      OnNvtx(thread_id, data, bytes);
+      break;
+    case EventType::kSkip:
+      break;
+  }
+}
+
+void Writer::OnLaunch(uint32_t thread_id, const LaunchEvent& event) {
+  work_seen_ = true;
+  interner_.Thread(thread_id);
+  const uint64_t signature_iid = interner_.Signature(event.parameters, DeviceOf(event.context_id), false);
+  if (event.result == 0) kernels_expected_.fetch_add(1, std::memory_order_relaxed);
+  if (SummariesOnly()) {
+    ++launch_summaries_[signature_iid];
+    Stats().Add(StatId::kRecordsSummarised);
+    return;
+  }
+  LaunchRecord record;
+  record.thread_id = thread_id;
+  record.window_id = event.window_id;
+  record.enter_monotonic_ns = event.enter_monotonic_ns;
+  record.correlation_id = event.correlation_id;
+  record.track_iid = TrackOf(event.context_id, event.stream_id);
+  record.signature_iid = signature_iid;
+  record.result = event.result;
+  encoder_.AddLaunch(record);
+}
+
+void Writer::OnGraphLaunch(uint32_t thread_id, const GraphLaunchEvent& event) {
+  work_seen_ = true;
+  interner_.Thread(thread_id);
+  if (event.result == 0) {
+    const auto count = graph_kernel_counts_.find(event.graph_exec_id);
+    if (count != graph_kernel_counts_.end()) kernels_expected_.fetch_add(count->second, std::memory_order_relaxed);
+  }
+  if (SummariesOnly()) {
+    ++launch_summaries_[0];
+    Stats().Add(StatId::kRecordsSummarised);
+    return;
+  }
+  LaunchRecord record;
+  record.thread_id = thread_id;
+  record.window_id = event.window_id;
+  record.enter_monotonic_ns = event.enter_monotonic_ns;
+  record.correlation_id = event.correlation_id;
+  record.track_iid = TrackOf(event.context_id, event.stream_id);
+  record.graph_exec_id = event.graph_exec_id;
+  record.result = event.result;
+  encoder_.AddLaunch(record);
+}
+
+void Writer::OnGraphNode(uint32_t thread_id, const GraphNodeEvent& event) {
+  interner_.Thread(thread_id);
+  GraphNodeRecord record;
+  record.node_id = event.node_id;
+  record.original_node_id = event.original_node_id;
+  record.graph_id = event.graph_id;
+  record.node_type = event.node_type;
+  record.thread_id = thread_id;
+  record.created_monotonic_ns = event.monotonic_ns;
+  record.updated = event.updated != 0;
+  record.signature_iid = interner_.Signature(event.parameters, DeviceOf(event.context_id), true);
+  constexpr uint32_t kKernelNode = 0;  // CU_GRAPH_NODE_TYPE_KERNEL
+  if (event.node_type == kKernelNode && record.signature_iid == 0 && record.original_node_id == 0) {
+    Stats().Add(StatId::kGraphNodesUndescribed);
+  }
+  encoder_.AddGraphNode(record);
+}
+
+void Writer::OnNvtx(uint32_t thread_id, const uint8_t* data, uint32_t bytes) {
+  NvtxEvent event;
+  if (!ReadEvent(data, bytes, &event)) return;
+  if (uint64_t{event.text_bytes} + event.payload_bytes > bytes - sizeof(event)) return;
+  if (SummariesOnly()) {
+    Stats().Add(StatId::kRecordsSummarised);
+    return;
+  }
+  interner_.Thread(thread_id);
+  if (event.domain_index >= nvtx_domains_written_.size()) nvtx_domains_written_.resize(event.domain_index + 1);
+  if (!nvtx_domains_written_[event.domain_index]) {
+    nvtx_domains_written_[event.domain_index] = true;
+    encoder_.AddNvtxDomain(event.domain_index, NvtxDomainName(event.domain_index));
+  }
+  const auto* text = reinterpret_cast<const char*>(data + sizeof(event));
+  NvtxEventRecord record;
+  record.thread_id = thread_id;
+  record.kind = static_cast<NvtxKind>(event.kind);
+  record.monotonic_ns = event.monotonic_ns;
+  record.domain_iid = event.domain_index;
+  if (event.text_bytes != 0) record.name_iid = interner_.Name(std::string_view(text, event.text_bytes));
+  if (event.payload_bytes != 0) {
+    record.payload_iid = interner_.Name(std::string_view(text + event.text_bytes, event.payload_bytes));
+  }
+  record.range_id = event.range_id;
+  encoder_.AddNvtxEvent(record);
+}
+
+void Writer::OnKernel(const KernelActivity& kernel) {
+  work_seen_ = true;
+  Stats().Add(StatId::kKernelRecords);
+  kernels_received_.fetch_add(1, std::memory_order_relaxed);
+  KernelRecord record;
+  record.start_ns = kernel.start_ns;
+  record.end_ns = kernel.end_ns;
+  record.correlation_id = kernel.correlation_id;
+  record.track_iid = interner_.Track(kernel.device_id, kernel.context_id, kernel.stream_id);
+  record.attributes_iid = interner_.KernelAttributes(kernel.values, kernel.name);
+  record.graph_id = kernel.graph_id;
+  record.graph_node_id = kernel.graph_node_id;
+  if (record.start_ns == 0 && record.end_ns == 0) {
+    Stats().Add(StatId::kKernelsUntimed);
+  } else if (record.end_ns == 0) {
+    Stats().Add(StatId::kKernelsUnfinished);
+  } else if (record.end_ns < record.start_ns) {
+    Stats().Add(StatId::kKernelsInvalidTime);
+  }
+  if (!SummariesOnly()) {
+    encoder_.AddKernel(record);
+    return;
+  }
+  Stats().Add(StatId::kRecordsSummarised);
+  if (record.end_ns < record.start_ns || record.start_ns == 0) return;
+  const uint64_t duration_ns = record.end_ns - record.start_ns;
+  Summary& summary = kernel_summaries_[{record.attributes_iid, kernel.device_id}];
+  if (summary.count == 0) {
+    summary.min_ns = duration_ns;
+    summary.begin_ns = record.start_ns;
+  }
+  ++summary.count;
+  summary.total_ns += duration_ns;
+  summary.min_ns = std::min(summary.min_ns, duration_ns);
+  summary.max_ns = std::max(summary.max_ns, duration_ns);
+  summary.begin_ns = std::min(summary.begin_ns, record.start_ns);
+  summary.end_ns = std::max(summary.end_ns, record.end_ns);
+  ++summary.buckets[DurationBucket(duration_ns)];
+}
+
+void Writer::OnMemory(const MemoryActivity& memory) {
+  work_seen_ = true;
+  Stats().Add(StatId::kMemoryRecords);
+  if (SummariesOnly()) {
+    Stats().Add(StatId::kRecordsSummarised);
+    return;
+  }
+  MemoryRecord record = memory.record;
+  record.track_iid = interner_.Track(memory.device_id, memory.context_id, memory.stream_id);
+  encoder_.AddMemory(record);
+}
+
+void Writer::OnSynchronization(const SynchronizationActivity& synchronization) {
+  if (SummariesOnly()) {
+    Stats().Add(StatId::kRecordsSummarised);
+    return;
+  }
+  SynchronizationRecord record = synchronization.record;
+  record.track_iid = TrackOf(synchronization.context_id, synchronization.stream_id);
+  encoder_.AddSynchronization(record);
+}
+
+void Writer::OnOverhead(const OverheadRecord& overhead) {
+  if (SummariesOnly()) {
+    Stats().Add(StatId::kRecordsSummarised);
+    return;
+  }
+  encoder_.AddOverhead(overhead);
+}
+
+void Writer::OnUnknown(uint32_t) { Stats().Add(StatId::kActivityUnknownKind); }
+
+bool Writer::OpenFile() {
+  if (file_.is_open()) return true;
+  if (file_refused_) return false;
+  const std::string path = ExpandOutputPattern(parts_.config->output, header_.pid, header_.host_name, parts_.rank);
+  std::string problem;
+  if (!file_.Open(path, header_.pid, &problem)) {
+    file_refused_ = true;
+    Stats().Add(StatId::kWriteFailed);
+    Log("gpuexec: %s", problem.c_str());
+    return false;
+  }
+  if (!problem.empty()) encoder_.AddDiagnostic(StatId::kOutputNameTaken, problem);
+  Log("gpuexec: trace is written to %s", file_.path().c_str());
+  return true;
+}
+
+void Writer::WriteFrameIfDue(bool force) {
+  const uint64_t now_ns = MonotonicNs();
+  // The file is made at the first launch: what was gathered before (contexts, modules, clocks) waits for it.
+  if (!work_seen_) return;
+  if (!force && now_ns - last_frame_ns_ < kFramePeriodNs && encoder_.PendingBytes() < kFrameBytes) return;
+  if (summaries_only_ && now_ns - last_summary_ns_ >= kSummaryPeriodNs) AddSummaries();
+  last_frame_ns_ = now_ns;
+  WriteFrame();
+}
+
+void Writer::WriteFrame() {
+  if (!OpenFile()) {
+    (void)encoder_.FinishFrame();
+    return;
+  }
+  if (!header_written_) {
+    header_.driver_version = parts_.prober == nullptr ? std::string() : parts_.prober->driver_version();
+    encoder_.SetHeader(header_);
+    header_written_ = true;
+  }
+  encoder_.SetStats(Stats());
+  const std::string_view frame = encoder_.FinishFrame();
+  if (frame.empty()) return;
+  if (file_.Write(frame)) Stats().Add(StatId::kBytesWritten, frame.size());
+}
+
+bool Writer::SummariesOnly() {
+  if (summaries_only_) return true;
+  const uint64_t limit = parts_.config->max_bytes;
+  if (limit == 0 || file_.size_bytes() + encoder_.PendingBytes() < limit) return false;
+  summaries_only_ = true;
+  last_summary_ns_ = MonotonicNs();
+  Stats().Add(StatId::kSizeLimitReached);
+  encoder_.AddDiagnostic(StatId::kSizeLimitReached,
+                         "the trace reached GPUEXEC_MAX_BYTES (" + std::to_string(limit) +
+                             " bytes); single launches and kernels are no longer written, only summaries");
+  return true;
+}
+
+void Writer::AddSummaries() {
+  last_summary_ns_ = MonotonicNs();
+  for (const auto& [key, summary] : kernel_summaries_) {
+    KernelSummaryRecord record;
+    record.attributes_iid = key.first;
+    record.device_id = key.second;
+    record.count = summary.count;
+    record.total_ns = summary.total_ns;
+    record.min_ns = summary.min_ns;
+    record.max_ns = summary.max_ns;
+    record.begin_ns = summary.begin_ns;
+    record.end_ns = summary.end_ns;
+    record.buckets.assign(summary.buckets.begin(), summary.buckets.end());
+    encoder_.AddKernelSummary(record);
+  }
+  kernel_summaries_.clear();
+  for (const auto& [signature_iid, count] : launch_summaries_) encoder_.AddLaunchSummary(signature_iid, count);
+  launch_summaries_.clear();
+}
+
+}  // namespace gx::inject

@@ -1,0 +1,147 @@
+// The thread that turns what was seen into the trace file: drains the queues of host threads, decodes completed
+// activity buffers, interns, encodes, and appends a frame at least every half second. It calls CUPTI only to walk
+// buffers and to ask for dropped records, and never the driver.
+//
+// After the size limit (GPUEXEC_MAX_BYTES) launches and kernels are kept as additive summaries only.
+#ifndef GPUEXEC_INJECT_WRITER_H_
+#define GPUEXEC_INJECT_WRITER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "inject/activity_buffers.h"
+#include "inject/activity_decoder.h"
+#include "inject/callback_router.h"
+#include "inject/config.h"
+#include "inject/interner.h"
+#include "inject/prober.h"
+#include "inject/thread_queue.h"
+#include "inject/trace_encoder.h"
+#include "inject/trace_file.h"
+
+namespace gx::inject {
+
+struct DiagnosticItem {
+  StatId stat = StatId::kUnspecified;
+  std::string text;
+};
+// What other threads of ours give to the writer.
+using InboxItem = std::variant<ClockPairRecord, WindowRecord, DiagnosticItem>;
+
+class Writer final : private ActivityVisitor {
+ public:
+  struct Parts {
+    const Config* config = nullptr;
+    std::string rank;                 // For %r in the output's name; empty: none.
+    const CuptiApi* cupti = nullptr;  // Null: no activity records (CUPTI could not be used).
+    ThreadQueues* queues = nullptr;
+    FunctionTable* functions = nullptr;
+    ContextTable* contexts = nullptr;
+    ActivityBuffers* buffers = nullptr;
+    Prober* prober = nullptr;
+  };
+  // `header` is completed (driver version) when the first frame is written.
+  Writer(const Parts& parts, HeaderRecord header);
+
+  // [MT] Hands over an item.
+  void Post(InboxItem item);
+  // [MT] Wakes the thread: something is waiting.
+  void Wake() noexcept;
+  // [MT] Asks that everything queued by now be read and that what it raises be asked of the prober; the prober's
+  // done_ticket() reaches the returned number then.
+  uint32_t RequestDrain() noexcept;
+
+  // The thread's body: returns after Finish.
+  void Run();
+  // [MT] Asks for the end: all that is queued is read and written, then the trailer. `reason` is a Trailer.Reason.
+  void Finish(uint32_t reason, const ClockPairRecord& end) noexcept;
+  bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
+
+  // Without a thread: writes a file that holds the header, what was posted and a trailer. For processes in which
+  // nothing can be recorded.
+  void WriteReasonOnly(uint32_t reason, const ClockPairRecord& end);
+
+  // [MT] Kernel records and graph-expanded launches so far: what the device still owes.
+  uint64_t kernels_expected() const noexcept { return kernels_expected_.load(std::memory_order_relaxed); }
+  uint64_t kernels_received() const noexcept { return kernels_received_.load(std::memory_order_relaxed); }
+
+  // Forked child: the descriptor is closed, nothing is written.
+  void AbandonInChild() noexcept { file_.AbandonInChild(); }
+
+ private:
+  void DrainQueues();
+  void DrainBuffers();
+  void DrainInbox();
+  void DrainAnswers();
+  void OnEvent(uint32_t thread_id, EventType type, const uint8_t* data, uint32_t bytes);
+  void OnLaunch(uint32_t thread_id, const LaunchEvent& event);
+  void OnGraphLaunch(uint32_t thread_id, const GraphLaunchEvent& event);
+  void OnGraphNode(uint32_t thread_id, const GraphNodeEvent& event);
+  void OnNvtx(uint32_t thread_id, const uint8_t* data, uint32_t bytes);
+  uint64_t TrackOf(uint32_t context_id, uint32_t stream_id);
+  uint32_t DeviceOf(uint32_t context_id) const;
+
+  void OnKernel(const KernelActivity& kernel) override;
+  void OnMemory(const MemoryActivity& memory) override;
+  void OnSynchronization(const SynchronizationActivity& synchronization) override;
+  void OnOverhead(const OverheadRecord& overhead) override;
+  void OnUnknown(uint32_t kind) override;
+
+  bool OpenFile();
+  void WriteFrame();
+  void WriteFrameIfDue(bool force);
+  void AddSummaries();
+  bool SummariesOnly();
+
+  Parts parts_;
+  HeaderRecord header_;
+  TraceEncoder encoder_;
+  TraceFile file_;
+  Interner interner_;
+  ActivityDecoder* decoder_ = nullptr;
+
+  std::mutex inbox_mutex_;
+  std::vector<InboxItem> inbox_;
+  std::atomic<uint32_t> drain_requested_{0};
+  uint32_t drain_marked_ = 0;
+
+  std::atomic<bool> finish_{false};
+  std::atomic<bool> finished_{false};
+  uint32_t finish_reason_ = 0;
+  ClockPairRecord finish_end_;
+
+  std::atomic<uint64_t> kernels_expected_{0};
+  std::atomic<uint64_t> kernels_received_{0};
+  std::unordered_map<uint64_t, uint32_t> graph_kernel_counts_;
+
+  bool work_seen_ = false;     // A launch or an activity record: the file is wanted.
+  bool file_refused_ = false;  // It could not be had; records are counted and dropped.
+  bool header_written_ = false;
+  bool definitions_unwritten_ = false;
+  uint64_t last_frame_ns_ = 0;
+  uint64_t last_thread_check_ns_ = 0;
+  std::vector<bool> devices_asked_;
+  std::vector<bool> nvtx_domains_written_;
+
+  bool summaries_only_ = false;
+  uint64_t last_summary_ns_ = 0;
+  struct Summary {
+    uint64_t count = 0, total_ns = 0, min_ns = 0, max_ns = 0, begin_ns = 0, end_ns = 0;
+    std::map<uint32_t, uint64_t> buckets;
+  };
+  std::map<std::pair<uint64_t, uint64_t>, Summary> kernel_summaries_;  // By (attributes, device).
+  std::unordered_map<uint64_t, uint64_t> launch_summaries_;
+};
+
+// The bucket of a duration in gpuexec.v1.KernelSummary: floor(8 * log2(ns)), 0 for 0 ns. Pure.
+uint32_t DurationBucket(uint64_t duration_ns);
+
+}  // namespace gx::inject
+
+#endif  // GPUEXEC_INJECT_WRITER_H_
