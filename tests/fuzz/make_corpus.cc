@@ -1,0 +1,152 @@
+// gx-make-fuzz-corpus DIR: writes the committed corpus, DIR/trace_reader and DIR/columns. Small files, one idea each;
+// the name says which. Run it again after adding an idea; existing files come out the same.
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <string>
+
+#include "analysis/frame_walk.h"
+#include "google/protobuf/text_format.h"
+#include "gpuexec/v1/trace.pb.h"
+
+namespace {
+
+using gx::analysis::MakeFrame;
+
+bool g_ok = true;
+
+void Write(const std::filesystem::path& path, const std::string& bytes) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (!file.good()) {
+    std::cerr << path << ": cannot be written\n";
+    g_ok = false;
+  }
+}
+
+std::string Packet(const std::string& text) {
+  gpuexec::v1::Packet packet;
+  if (!google::protobuf::TextFormat::ParseFromString(text, &packet)) {
+    std::cerr << "not a packet: " << text << "\n";
+    g_ok = false;
+  }
+  return packet.SerializeAsString();
+}
+
+constexpr char kHeader[] =
+    "header { format_major: 1 gpuexec_version: '0.1.0' command_line: ['python3', 'train.py'] pid: 42 "
+    "rank_variable { name: 'RANK' value: '3' } start { cupti_ns: 1000 monotonic_ns: 900 realtime_ns: 5000 } }";
+constexpr char kDefinitions[] =
+    "sequence: 1 name { iid: 1 value: '_Z4axpyPf' } device { device_id: 0 name: 'GPU' uuid: '0123456789abcdef' "
+    "attributes { multiprocessor_count: 132 } } context { context_id: 1 } thread { thread_id: 42 name: 'main' } "
+    "track { iid: 1 context_id: 1 stream_id: 7 } function { iid: 1 name_iid: 1 code_hash: 77 } "
+    "signature { iid: 1 function_iid: 1 grid_x: 10 grid_y: 1 grid_z: 1 block_x: 256 block_y: 1 block_z: 1 } "
+    "kernel_attributes { iid: 1 name_iid: 1 grid_x: 10 registers_per_thread: 16 } window { window_id: 1 kind: "
+    "KIND_TIMING }";
+constexpr char kRecords[] =
+    "sequence: 2 launch_batch { count: 3 thread_id: 42 window_id: 1 base_enter_monotonic_ns: 1000 "
+    "enter_delta_ns: [0, 5, 6] base_correlation_id: 1 correlation_delta: [0, 1, 1] track_iid: 1 signature_iid: 1 } "
+    "kernel_batch { count: 3 timing: TIMING_COMPLETE base_start_ns: 2000 start_unit_ns: 32 start_delta: [0, 1, 2] "
+    "duration_unit_ns: 32 duration: [40, 41, 40] base_correlation_id: 1 correlation_delta: [0, 1, 1] track_iid: 1 "
+    "attributes_iid: 1 graph_id: [0, 5, 5] graph_node_delta: [0, 100, 1] } "
+    "memory_batch { count: 2 kind: KIND_MEMCPY base_start_ns: 100 start_unit_ns: 1 start_delta: [0, 9] "
+    "duration_unit_ns: 1 "
+    "duration: [5, 6] correlation_delta: [9, 1] size_bytes: [4096, 8192] copy_kind: 1 } "
+    "synchronization_batch { count: 2 base_start_ns: 50 start_delta_ns: [0, -3] duration_ns: [4, 4] type: 3 } "
+    "overhead_batch { count: 1 base_start_ns: 60 duration_ns: 4 kind: 1 } "
+    "nvtx_event_batch { count: 2 thread_id: 42 base_monotonic_ns: 900 time_delta_ns: [0, 500] kind: [1, 2] name_iid: "
+    "[1, 0] }";
+constexpr char kSummaries[] =
+    "sequence: 3 stats { counter { id: STAT_LAUNCHES_SEEN value: 3 } } diagnostic { text: 'words' } "
+    "kernel_summary { attributes_iid: 1 count: 2 bucket: [80, 81] bucket_count: [1, 1] } "
+    "launch_summary { signature_iid: 1 count: 2 } trailer { reason: REASON_EXIT }";
+
+std::string Minimal(const std::string& packet) {
+  gpuexec::v1::Trace trace;
+  gpuexec::v1::Frame* frame = trace.add_frame();
+  frame->set_magic(0x31465847);
+  frame->set_checksum(gx::analysis::PacketChecksum(packet));
+  frame->mutable_packet()->ParseFromString(packet);
+  return trace.SerializeAsString();
+}
+
+void TraceReaderCorpus(const std::filesystem::path& folder) {
+  const std::string header = MakeFrame(Packet(kHeader));
+  const std::string definitions = MakeFrame(Packet(kDefinitions));
+  const std::string records = MakeFrame(Packet(kRecords));
+  const std::string summaries = MakeFrame(Packet(kSummaries));
+  const std::string sound = header + definitions + records + summaries;
+  Write(folder / "empty_packet", MakeFrame(""));
+  Write(folder / "sound", sound);
+  // The target also takes its input as one packet.
+  Write(folder / "packet_definitions", Packet(kDefinitions));
+  Write(folder / "packet_records", Packet(kRecords));
+  Write(folder / "packet_summaries", Packet(kSummaries));
+  Write(folder / "minimal_varints", Minimal(Packet(kHeader)) + Minimal(Packet(kRecords)));
+  Write(folder / "cut_tail", sound.substr(0, sound.size() - 5));
+  Write(folder / "cut_head", sound + header.substr(0, 13));
+  Write(folder / "garbage_first", "garbage GXF1 \n" + sound);
+  Write(folder / "garbage_between", header + std::string(100, '\xff') + records);
+  Write(folder / "zeros_between", header + std::string(5000, '\0') + records);
+  Write(folder / "lost_frame", header + records + summaries);
+  Write(folder / "repeated", sound + sound);
+  std::string flipped = sound;
+  flipped[header.size() + 40] ^= 1;
+  Write(folder / "bad_checksum", flipped);
+  gpuexec::v1::Packet trap;
+  trap.set_sequence(1);
+  trap.add_name()->set_value(records + "GXF1");
+  Write(folder / "frame_in_a_name", header + MakeFrame(trap.SerializeAsString()) + summaries);
+  std::string damaged_trap = header + MakeFrame(trap.SerializeAsString()) + summaries;
+  damaged_trap[header.size() + 26] ^= 1;
+  Write(folder / "frame_in_a_damaged_name", damaged_trap);
+  Write(folder / "unparsable", header + MakeFrame("\x22\x01\x08") + summaries);
+  std::string heads;
+  for (int i = 0; i < 20; ++i) heads += MakeFrame(std::string(300, 'x')).substr(0, 26);
+  Write(folder / "heads_alone", header + heads + std::string(300, 'y'));
+  std::string too_large = MakeFrame("");
+  for (const size_t at : {size_t{4}, size_t{24}}) too_large[at] = '\xff';
+  Write(folder / "too_large", header + too_large + summaries);
+  gpuexec::v1::Packet names;
+  for (int byte = 0; byte < 256; ++byte) names.add_name()->set_value(std::string(1, static_cast<char>(byte)));
+  Write(folder / "every_byte_as_name", MakeFrame(names.SerializeAsString()));
+  Write(folder / "bad_columns",
+        MakeFrame(Packet("launch_batch { count: 1152921504606846976 } kernel_batch { count: 2 "
+                         "duration: [1, 2, 3] } nvtx_event_batch { count: 1 kind: 9999999999999 }")));
+}
+
+void ColumnsCorpus(const std::filesystem::path& folder) {
+  Write(folder / "records", Packet(kRecords));
+  Write(folder / "summaries", Packet(kSummaries));
+  Write(folder / "claims_without_columns", Packet("launch_batch { count: 18446744073709551615 signature_iid: 1 } "
+                                                  "kernel_batch { count: 18446744073709551615 } "
+                                                  "overhead_batch { count: 18446744073709551615 kind: 1 }"));
+  Write(folder / "wrong_lengths",
+        Packet("kernel_batch { count: 2 start_delta: 1 } memory_batch { count: 3 size_bytes: [1, 2] } "
+               "launch_batch { signature_iid: [1, 2, 3] } kernel_summary { bucket: [1, 2] }"));
+  Write(folder / "edges",
+        Packet("kernel_batch { count: 2 timing: TIMING_COMPLETE base_start_ns: 18446744073709551615 "
+               "start_unit_ns: 18446744073709551615 start_delta: [-9223372036854775808, "
+               "9223372036854775807] duration_unit_ns: 18446744073709551615 duration: [1, 2] } "
+               "kernel_batch { count: 1 timing: TIMING_INVALID duration_unit_ns: 1 duration: 1 } "
+               "launch_batch { count: 2 base_enter_monotonic_ns: 18446744073709551615 enter_delta_ns: [0, 1] }"));
+  Write(folder / "no_unit", Packet("kernel_batch { count: 1 start_delta: 1 } memory_batch { count: 1 duration: 1 }"));
+  Write(folder / "timings", Packet("kernel_batch { count: 1 timing: TIMING_MISSING } kernel_batch { count: 2 timing: "
+                                   "TIMING_UNFINISHED base_start_ns: 5 start_unit_ns: 1 start_delta: [0, 1] } "
+                                   "kernel_batch { count: 1 timing: TIMING_UNSPECIFIED }"));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: gx-make-fuzz-corpus DIR\n";
+    return 2;
+  }
+  TraceReaderCorpus(std::filesystem::path(argv[1]) / "trace_reader");
+  ColumnsCorpus(std::filesystem::path(argv[1]) / "columns");
+  return g_ok ? 0 : 1;
+}
