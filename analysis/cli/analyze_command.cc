@@ -1,0 +1,131 @@
+#include "analysis/cli/analyze_command.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "analysis/cli/analyze_options.h"
+#include "analysis/cli/progress_bar.h"
+#include "analysis/printable.h"
+#include "analysis/report_builder.h"
+#include "analysis/report_csv.h"
+#include "analysis/report_json.h"
+#include "analysis/report_text.h"
+#include "analysis/trace_importer.h"
+#include "analysis/trace_reader.h"
+
+namespace gx::analysis {
+namespace {
+
+absl::Status WriteAll(int descriptor, absl::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return absl::UnknownError(std::strerror(errno));
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+void Complain(absl::string_view text) {
+  // There is nothing left to do where stderr cannot be written.
+  (void)WriteAll(STDERR_FILENO, absl::StrCat("gx-analyze: ", text, "\n"));
+}
+
+absl::Status WriteReport(const std::string& path, absl::string_view text) {
+  if (path.empty()) {
+    absl::Status status = WriteAll(STDOUT_FILENO, text);
+    return status.ok() ? status : absl::UnknownError(absl::StrCat("standard output: ", status.message()));
+  }
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0) return absl::UnknownError(absl::StrCat(Printable(path), ": ", std::strerror(errno)));
+  absl::Status status = WriteAll(descriptor, text);
+  // A full disk may show only here.
+  if (::close(descriptor) != 0 && status.ok()) status = absl::UnknownError(std::strerror(errno));
+  return status.ok() ? status : absl::UnknownError(absl::StrCat(Printable(path), ": ", status.message()));
+}
+
+bool ColourWanted(const std::string& path) {
+  const char* no_color = std::getenv("NO_COLOR");
+  return path.empty() && (no_color == nullptr || *no_color == '\0') && ::isatty(STDOUT_FILENO) == 1;
+}
+
+std::string Extension(OutputFormat format) {
+  switch (format) {
+    case OutputFormat::kJson:
+      return ".json";
+    case OutputFormat::kCsv:
+      return ".csv";
+    case OutputFormat::kText:
+      break;
+  }
+  return ".txt";
+}
+
+std::string Render(const Report& report, OutputFormat format, const TextStyle& style) {
+  switch (format) {
+    case OutputFormat::kJson:
+      return ReportJson(report);
+    case OutputFormat::kCsv:
+      return ReportCsv(report);
+    case OutputFormat::kText:
+      break;
+  }
+  return ReportText(report, style);
+}
+
+}  // namespace
+
+int RunAnalyze(const std::vector<std::string>& arguments) {
+  const absl::StatusOr<AnalyzeOptions> options = ParseAnalyzeOptions(arguments);
+  if (!options.ok()) {
+    Complain(options.status().message());
+    return kExitUsage;
+  }
+  if (options->help || options->version) {
+    const std::string text = options->help ? AnalyzeHelp() : absl::StrCat("gx-analyze ", GPUEXEC_VERSION, "\n");
+    return WriteReport("", text).ok() ? kExitReport : kExitUnreadable;
+  }
+
+  ImportOptions import_options;
+  import_options.dimensions = DimensionsFor(options->report);
+  std::vector<TraceModel> models;
+  for (const std::string& path : options->traces) {
+    absl::StatusOr<std::unique_ptr<TraceReader>> reader = TraceReader::Open(path);
+    if (!reader.ok()) {
+      Complain(reader.status().message());
+      return kExitUnreadable;
+    }
+    ProgressBar progress(STDERR_FILENO, path);
+    absl::StatusOr<TraceModel> model =
+        ImportTrace(reader->get(), import_options,
+                    [&progress](uint64_t read_bytes, uint64_t size_bytes) { progress.Update(read_bytes, size_bytes); });
+    if (!model.ok()) {
+      Complain(model.status().message());
+      return kExitUnreadable;
+    }
+    models.push_back(*std::move(model));
+  }
+
+  const Report report = BuildReport(models, options->report);
+  for (const OutputFormat format : options->formats) {
+    const bool several = options->formats.size() > 1;
+    const std::string path = several ? absl::StrCat(options->output, Extension(format)) : options->output;
+    const TextStyle style{ColourWanted(path), options->wide};
+    if (const absl::Status status = WriteReport(path, Render(report, format, style)); !status.ok()) {
+      Complain(absl::StrCat("the report could not be written: ", status.message()));
+      return kExitUnreadable;
+    }
+  }
+  return report.data_lost ? kExitDataLost : kExitReport;
+}
+
+}  // namespace gx::analysis

@@ -1,0 +1,188 @@
+#include "analysis/cli/analyze_options.h"
+
+#include <getopt.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "analysis/printable.h"
+#include "analysis/report_names.h"
+
+namespace gx::analysis {
+namespace {
+
+absl::Status Usage(absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(what, " (gx-analyze --help shows the options)"));
+}
+
+absl::Status ParseFormats(absl::string_view text, std::vector<OutputFormat>* formats) {
+  formats->clear();
+  for (const absl::string_view word : absl::StrSplit(text, ',')) {
+    OutputFormat format = OutputFormat::kText;
+    if (word == "json") {
+      format = OutputFormat::kJson;
+    } else if (word == "csv") {
+      format = OutputFormat::kCsv;
+    } else if (word != "text") {
+      return Usage(absl::StrCat("--format: '", Printable(word), "' is not one of text, json, csv"));
+    }
+    if (std::find(formats->begin(), formats->end(), format) == formats->end()) formats->push_back(format);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ParseGrouping(absl::string_view text, Grouping* grouping) {
+  *grouping = Grouping{.signature = false};
+  for (const absl::string_view word : absl::StrSplit(text, ',')) {
+    if (!AddGroupingWord(word, grouping)) {
+      return Usage(absl::StrCat("--by: '", Printable(word), "' is not one of signature, name, nvtx, stream, device"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(const std::vector<std::string>& arguments) {
+  enum Option : int { kFormat = 1, kTop, kSort, kFilter, kBy, kWide, kOutput, kHelp, kVersion };
+  static const option kOptions[] = {
+      {"format", required_argument, nullptr, kFormat}, {"top", required_argument, nullptr, kTop},
+      {"sort", required_argument, nullptr, kSort},     {"filter", required_argument, nullptr, kFilter},
+      {"by", required_argument, nullptr, kBy},         {"wide", no_argument, nullptr, kWide},
+      {"output", required_argument, nullptr, kOutput}, {"help", no_argument, nullptr, kHelp},
+      {"version", no_argument, nullptr, kVersion},     {nullptr, 0, nullptr, 0},
+  };
+  // getopt_long wants writable strings and argv[0].
+  std::vector<std::string> copies = {"gx-analyze"};
+  copies.insert(copies.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& copy : copies) argv.push_back(copy.data());
+  argv.push_back(nullptr);
+  const int argc = static_cast<int>(copies.size());
+
+  AnalyzeOptions options;
+  std::optional<size_t> top;
+  ::optind = 0;  // GNU: start anew.
+  ::opterr = 0;
+  while (true) {
+    const int index_before = std::max(1, ::optind);
+    // A colon in front: a missing argument is told apart from an unknown option.
+    const int found = ::getopt_long(argc, argv.data(), ":ho:w", kOptions, nullptr);
+    if (found == -1) break;
+    const std::string argument = ::optarg == nullptr ? "" : ::optarg;
+    switch (found) {
+      case kFormat:
+        if (absl::Status status = ParseFormats(argument, &options.formats); !status.ok()) return status;
+        break;
+      case kTop: {
+        uint64_t count = 0;
+        if (!absl::SimpleAtoi(argument, &count)) {
+          return Usage(absl::StrCat("--top: '", Printable(argument), "' is not a number of rows (0 shows all)"));
+        }
+        top = static_cast<size_t>(count);
+        break;
+      }
+      case kSort: {
+        const std::optional<SortKey> key = SortKeyFromWord(argument);
+        if (!key.has_value()) {
+          return Usage(
+              absl::StrCat("--sort: '", Printable(argument), "' is not one of ", absl::StrJoin(AllSortWords(), ", ")));
+        }
+        options.report.sort = *key;
+        break;
+      }
+      case kFilter: {
+        absl::StatusOr<NameFilter> filter = NameFilter::Compile(argument);
+        if (!filter.ok()) return Usage(absl::StrCat("--filter: ", filter.status().message()));
+        options.report.filter = *std::move(filter);
+        break;
+      }
+      case kBy:
+        if (absl::Status status = ParseGrouping(argument, &options.report.grouping); !status.ok()) return status;
+        break;
+      case 'w':
+      case kWide:
+        options.wide = true;
+        break;
+      case 'o':
+      case kOutput:
+        if (argument.empty()) return Usage("--output: the name is empty");
+        options.output = argument;
+        break;
+      case 'h':
+      case kHelp:
+        options.help = true;
+        return options;
+      case kVersion:
+        options.version = true;
+        return options;
+      case ':':
+        return Usage(absl::StrCat(Printable(copies[static_cast<size_t>(index_before)]), " needs a value"));
+      default: {
+        // getopt moves operands behind options: the offending word is the one just passed.
+        const size_t at = static_cast<size_t>(std::max(1, std::max(index_before, ::optind - 1)));
+        return Usage(absl::StrCat("unknown option '", Printable(argv[std::min(at, copies.size() - 1)]), "'"));
+      }
+    }
+  }
+  for (int i = ::optind; i < argc; ++i) options.traces.emplace_back(argv[static_cast<size_t>(i)]);
+  if (options.traces.empty()) return Usage("no trace is named");
+  if (options.formats.size() > 1 && options.output.empty()) {
+    return Usage("several formats need --output PREFIX (PREFIX.txt, PREFIX.json, PREFIX.csv are written)");
+  }
+  const bool text_only = options.formats == std::vector<OutputFormat>{OutputFormat::kText};
+  options.report.top = top.value_or(text_only ? kDefaultTextTop : 0);
+  return options;
+}
+
+std::string AnalyzeHelp() {
+  return absl::StrCat(
+      R"(usage: gx-analyze [options] trace.pb [more.pb ...]
+
+Prints what a traced CUDA program ran: what was lost first, where the trace comes from, the run, the kernels.
+Several traces (the ranks of one job) make one report, with a column for the process.
+
+  --format LIST    text, json or csv; several, separated by commas, need --output. Default: text
+  -o, --output F   write to the file F; with several formats to F.txt, F.json, F.csv. Default: standard output
+  --by LIST        what a row stands for: signature (function and launch values), name, nvtx, stream, device,
+                   or several of them, separated by commas. Default: signature
+  --sort KEY       )",
+      absl::StrJoin(AllSortWords(), ", "), R"(. Default: total
+  --top N          show N rows; 0: all. Default: )",
+      kDefaultTextTop, R"( in text, all where json or csv is asked for
+  --filter REGEX   only kernels whose full demangled name matches (POSIX extended regular expression)
+  -w, --wide       full kernel names, settings of the capture, bookkeeping counters
+  -h, --help       this text
+  --version        the version
+
+examples
+  gx-analyze trace.pb                                  the report, on a terminal
+  gx-analyze --by nvtx,name --top 10 trace.pb          the ten heaviest (range, kernel) pairs
+  gx-analyze --filter 'gemm|cutlass' --wide trace.pb   matrix products only, with full names
+  gx-analyze --format json trace.pb | jq '.kernels[0]' for programs; times are in nanoseconds
+  gx-analyze --format text,json,csv -o run7 trace.pb   run7.txt, run7.json, run7.csv
+  gx-analyze --by device rank*.pb                      all ranks together
+
+Medians are of clean calls: not the first )",
+      kWarmUpLaunches, R"( of a signature, not the first after a module load, not overlapping
+another kernel. Fewer than )",
+      kMinCleanSamples, R"( clean calls give no verdict (measured_insufficient).
+
+environment
+  NO_COLOR         set to anything: no colours. They are used on a terminal only.
+
+exit codes
+  0  report made
+  1  report made, but the trace lacks data or holds invalid records (the report begins with them)
+  2  wrong usage
+  3  a trace could not be read, or the report could not be written
+)");
+}
+
+}  // namespace gx::analysis

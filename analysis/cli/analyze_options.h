@@ -1,0 +1,37 @@
+// gx-analyze's command line -> options. Pure (getopt_long's own state is reset for each call); one thread.
+#ifndef GPUEXEC_ANALYSIS_CLI_ANALYZE_OPTIONS_H_
+#define GPUEXEC_ANALYSIS_CLI_ANALYZE_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analysis/report_builder.h"
+
+namespace gx::analysis {
+
+enum class OutputFormat { kText, kJson, kCsv };
+
+struct AnalyzeOptions {
+  bool help = false;
+  bool version = false;
+  std::vector<std::string> traces;
+  std::vector<OutputFormat> formats = {OutputFormat::kText};
+  // One format: the file's name. Several: a prefix that ".txt", ".json", ".csv" are added to. "": stdout.
+  std::string output;
+  ReportRequest report;
+  bool wide = false;
+};
+
+// Rows shown where --top is not given: of text; the other forms hold all.
+inline constexpr size_t kDefaultTextTop = 40;
+
+// InvalidArgument: one line that says what is wrong.
+absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(const std::vector<std::string>& arguments);
+
+// What --help prints.
+std::string AnalyzeHelp();
+
+}  // namespace gx::analysis
+
+#endif  // GPUEXEC_ANALYSIS_CLI_ANALYZE_OPTIONS_H_

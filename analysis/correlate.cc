@@ -1,0 +1,135 @@
+#include "analysis/correlate.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace gx::analysis {
+
+template <typename Facts>
+uint32_t LaunchKernelJoin::Waiting<Facts>::Insert(const Facts& facts, uint64_t arrival_ns, bool* repeated) {
+  uint32_t index;
+  if (free.empty()) {
+    index = static_cast<uint32_t>(entries.size());
+    entries.emplace_back();
+  } else {
+    index = free.back();
+    free.pop_back();
+  }
+  Entry<Facts>& entry = entries[index];
+  entry = Entry<Facts>{};
+  entry.facts = facts;
+  entry.arrival_ns = arrival_ns;
+  entry.older = newest;
+  if (newest != kNone) entries[newest].newer = index;
+  newest = index;
+  if (oldest == kNone) oldest = index;
+  ++used;
+  const auto [place, inserted] = by_id.try_emplace(facts.correlation_id, index);
+  *repeated = !inserted;
+  if (!inserted) {
+    uint32_t last = place->second;
+    while (entries[last].next_same_id != kNone) last = entries[last].next_same_id;
+    entries[last].next_same_id = index;
+  }
+  return index;
+}
+
+template <typename Facts>
+void LaunchKernelJoin::Waiting<Facts>::Remove(uint32_t index) {
+  Entry<Facts>& entry = entries[index];
+  (entry.older == kNone ? oldest : entries[entry.older].newer) = entry.newer;
+  (entry.newer == kNone ? newest : entries[entry.newer].older) = entry.older;
+  const auto place = by_id.find(entry.facts.correlation_id);
+  if (place->second == index) {
+    if (entry.next_same_id == kNone) {
+      by_id.erase(place);
+    } else {
+      place->second = entry.next_same_id;
+    }
+  } else {
+    uint32_t before = place->second;
+    while (entries[before].next_same_id != index) before = entries[before].next_same_id;
+    entries[before].next_same_id = entry.next_same_id;
+  }
+  free.push_back(index);
+  --used;
+}
+
+void LaunchKernelJoin::AddLaunch(const LaunchFacts& launch) {
+  bool repeated = false;
+  const uint32_t index = launches_.Insert(launch, 0, &repeated);
+  if (repeated) ++repeated_id_count_;
+  if (kernels_.used > 0) {
+    // Kernels that came first. A kernel waits only while no launch waits under its id, so this launch is theirs.
+    const auto waiting = kernels_.by_id.find(launch.correlation_id);
+    uint32_t kernel_index = waiting == kernels_.by_id.end() ? kNone : waiting->second;
+    while (kernel_index != kNone) {
+      const uint32_t next = kernels_.entries[kernel_index].next_same_id;
+      const KernelFacts kernel = kernels_.entries[kernel_index].facts;
+      kernels_.Remove(kernel_index);
+      if (!Join(index, kernel)) return;
+      kernel_index = next;
+    }
+  }
+  if (launches_.used > kMaxWaitingLaunches) GiveUpLaunch(launches_.oldest);
+}
+
+void LaunchKernelJoin::AddKernel(const KernelFacts& kernel) {
+  newest_start_ns_ = std::max(newest_start_ns_, kernel.start_ns);
+  const auto found = launches_.by_id.find(kernel.correlation_id);
+  if (found != launches_.by_id.end()) {
+    Join(ChooseLaunch(found->second, kernel), kernel);
+  } else {
+    bool repeated = false;
+    kernels_.Insert(kernel, newest_start_ns_, &repeated);
+    if (kernels_.used > kMaxWaitingKernels) GiveUpKernel(kernels_.oldest);
+  }
+  while (kernels_.oldest != kNone &&
+         newest_start_ns_ - kernels_.entries[kernels_.oldest].arrival_ns > kKernelPatienceNs) {
+    GiveUpKernel(kernels_.oldest);
+  }
+}
+
+void LaunchKernelJoin::Finish() {
+  while (kernels_.oldest != kNone) GiveUpKernel(kernels_.oldest);
+  while (launches_.oldest != kNone) GiveUpLaunch(launches_.oldest);
+}
+
+uint32_t LaunchKernelJoin::ChooseLaunch(uint32_t first, const KernelFacts& kernel) const {
+  if (launches_.entries[first].next_same_id == kNone || kernel.start_ns == 0) return first;
+  const std::optional<uint64_t> start_ns = clocks_->ToMonotonic(kernel.start_ns);
+  if (!start_ns.has_value()) return first;
+  uint32_t chosen = first;
+  bool any = false;
+  for (uint32_t index = first; index != kNone; index = launches_.entries[index].next_same_id) {
+    const uint64_t enter_ns = launches_.entries[index].facts.enter_monotonic_ns;
+    if (enter_ns > *start_ns + kClockSlackNs) continue;
+    if (!any || enter_ns >= launches_.entries[chosen].facts.enter_monotonic_ns) chosen = index;
+    any = true;
+  }
+  return chosen;
+}
+
+bool LaunchKernelJoin::Join(uint32_t launch_index, const KernelFacts& kernel) {
+  Entry<LaunchFacts>& entry = launches_.entries[launch_index];
+  ++entry.kernel_count;
+  sink_->OnJoinedKernel(kernel, &entry.facts);
+  const uint32_t expected = entry.facts.is_graph() ? entry.facts.expected_kernel_count : 1;
+  if (entry.kernel_count != expected) return true;
+  sink_->OnSettledLaunch(entry.facts, entry.kernel_count);
+  launches_.Remove(launch_index);
+  return false;
+}
+
+void LaunchKernelJoin::GiveUpLaunch(uint32_t index) {
+  sink_->OnSettledLaunch(launches_.entries[index].facts, launches_.entries[index].kernel_count);
+  launches_.Remove(index);
+}
+
+void LaunchKernelJoin::GiveUpKernel(uint32_t index) {
+  const KernelFacts kernel = kernels_.entries[index].facts;
+  kernels_.Remove(index);
+  sink_->OnJoinedKernel(kernel, nullptr);
+}
+
+}  // namespace gx::analysis

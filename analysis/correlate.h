@@ -1,0 +1,126 @@
+// Joins launches with the kernels that they ran, while both stream by. Memory holds only what still waits for its other
+// half: a launch until its kernel came (a graph launch until all kernels of its replay came), a kernel until its launch
+// came. Owned by one importer; one thread.
+//
+// Key: CUPTI's correlation id. It has 32 bits and may come again in a long run; where several launches wait under one
+// id, a kernel belongs to the latest that was entered before the kernel started (by the clock map).
+#ifndef GPUEXEC_ANALYSIS_CORRELATE_H_
+#define GPUEXEC_ANALYSIS_CORRELATE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "analysis/clock_map.h"
+
+namespace gx::analysis {
+
+inline constexpr uint32_t kNone = UINT32_MAX;
+
+struct LaunchFacts {
+  uint64_t enter_monotonic_ns = 0;
+  uint64_t correlation_id = 0;
+  // Index in the model; kNone: a graph launch, or parameters that could not be read.
+  uint32_t signature = kNone;
+  // Index in the model; kNone: a kernel launch.
+  uint32_t graph_exec = kNone;
+  // NVTX ranges that were open: NvtxRanges' path.
+  uint32_t nvtx_path = 0;
+  // Graph launches: kernels that the replay is expected to run. 0: not known.
+  uint32_t expected_kernel_count = 0;
+  // Made while kernel records were on.
+  bool timed = true;
+  bool is_graph() const { return graph_exec != kNone; }
+};
+
+struct KernelFacts {
+  // CUPTI's clock; 0, 0: not timed.
+  uint64_t start_ns = 0;
+  uint64_t end_ns = 0;
+  uint64_t correlation_id = 0;
+  uint64_t graph_node_id = 0;
+  // Indexes in the model, kNone: unknown.
+  uint32_t track = kNone;
+  uint32_t attributes = kNone;
+  // Of gpuexec.v1.KernelBatch.Timing.
+  uint32_t timing = 0;
+};
+
+class JoinSink {
+ public:
+  virtual ~JoinSink() = default;
+  // Once for every kernel. launch: nullptr where none was found.
+  virtual void OnJoinedKernel(const KernelFacts& kernel, const LaunchFacts* launch) = 0;
+  // Once for every launch, when nothing more is expected of it. kernel_count: kernels that were joined to it.
+  virtual void OnSettledLaunch(const LaunchFacts& launch, uint32_t kernel_count) = 0;
+};
+
+class LaunchKernelJoin {
+ public:
+  // A launch is given up for want of its kernel when so many others wait (about 100 bytes each). Programs run at most
+  // some thousands of launches ahead of the device, and CUPTI holds back a buffer of some ten thousand kernels a
+  // thread.
+  static constexpr size_t kMaxWaitingLaunches = size_t{1} << 21;
+  static constexpr size_t kMaxWaitingKernels = size_t{1} << 20;
+  // A kernel is given up for want of its launch when kernels have started that much later than when it came. Launch
+  // records reach the file before the timings of their kernels as a rule. Below DeviceTimeline::kWindowNs, so that an
+  // orphan can still be put in order.
+  static constexpr uint64_t kKernelPatienceNs = 1'000'000'000;
+  // Error of the clock map that is allowed for when an id came again.
+  static constexpr uint64_t kClockSlackNs = 1'000'000;
+
+  LaunchKernelJoin(JoinSink* sink, const ClockMap* clocks) : sink_(sink), clocks_(clocks) {}
+
+  void AddLaunch(const LaunchFacts& launch);
+  void AddKernel(const KernelFacts& kernel);
+  // Settles what still waits.
+  void Finish();
+
+  size_t waiting_launch_count() const { return launches_.used; }
+  size_t waiting_kernel_count() const { return kernels_.used; }
+  // Launches that found another one waiting under their id.
+  uint64_t repeated_id_count() const { return repeated_id_count_; }
+
+ private:
+  // A slab of entries, linked by age (to give up the oldest) and by correlation id.
+  template <typename Facts>
+  struct Entry {
+    Facts facts;
+    uint64_t arrival_ns = 0;
+    uint32_t next_same_id = kNone;
+    uint32_t older = kNone;
+    uint32_t newer = kNone;
+    uint32_t kernel_count = 0;
+  };
+  template <typename Facts>
+  struct Waiting {
+    std::vector<Entry<Facts>> entries;
+    std::vector<uint32_t> free;
+    // Correlation id -> the first that came under it.
+    absl::flat_hash_map<uint64_t, uint32_t> by_id;
+    uint32_t oldest = kNone;
+    uint32_t newest = kNone;
+    size_t used = 0;
+
+    uint32_t Insert(const Facts& facts, uint64_t arrival_ns, bool* repeated);
+    void Remove(uint32_t index);
+  };
+
+  uint32_t ChooseLaunch(uint32_t first, const KernelFacts& kernel) const;
+  // Gives the kernel to the launch; removes the launch when it is complete. Returns whether it is still there.
+  bool Join(uint32_t launch_index, const KernelFacts& kernel);
+  void GiveUpLaunch(uint32_t index);
+  void GiveUpKernel(uint32_t index);
+
+  JoinSink* sink_;
+  const ClockMap* clocks_;
+  Waiting<LaunchFacts> launches_;
+  Waiting<KernelFacts> kernels_;
+  uint64_t newest_start_ns_ = 0;
+  uint64_t repeated_id_count_ = 0;
+};
+
+}  // namespace gx::analysis
+
+#endif  // GPUEXEC_ANALYSIS_CORRELATE_H_

@@ -1,0 +1,109 @@
+#include "analysis/duration_samples.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gx::analysis {
+namespace {
+
+struct WeightedDuration {
+  uint64_t duration_ns = 0;
+  double weight = 0;
+};
+
+// Value at zero-based position `position` of the sequence in which each duration stands `weight` times.
+double ValueAt(const std::vector<WeightedDuration>& sorted, double position) {
+  double passed = 0;
+  for (const WeightedDuration& item : sorted) {
+    passed += item.weight;
+    if (position < passed - 0.5 / 1024) return static_cast<double>(item.duration_ns);
+  }
+  return sorted.empty() ? 0 : static_cast<double>(sorted.back().duration_ns);
+}
+
+double Quantile(const std::vector<WeightedDuration>& sorted, uint64_t count, double ratio) {
+  const double position = ratio * static_cast<double>(count - 1);
+  const double below = std::floor(position);
+  const double low = ValueAt(sorted, below);
+  const double part = position - below;
+  return part == 0 ? low : low + part * (ValueAt(sorted, below + 1) - low);
+}
+
+}  // namespace
+
+void DurationSamples::Add(uint64_t duration_ns) {
+  ++count_;
+  total_ns_ += duration_ns;
+  min_ns_ = std::min(min_ns_, duration_ns);
+  max_ns_ = std::max(max_ns_, duration_ns);
+  if (reservoir_.empty()) {
+    ++count_by_duration_[duration_ns];
+    if (count_by_duration_.size() > kMaxDistinct) StartSampling();
+    return;
+  }
+  const uint64_t place = Random(count_);
+  if (place < kReservoirSize) reservoir_[place] = duration_ns;
+}
+
+void DurationSamples::StartSampling() {
+  // Algorithm R over the counted durations, as if they had come one after the other.
+  std::vector<std::pair<uint64_t, uint64_t>> counted(count_by_duration_.begin(), count_by_duration_.end());
+  std::sort(counted.begin(), counted.end());
+  count_by_duration_ = {};
+  reservoir_.reserve(kReservoirSize);
+  uint64_t seen = 0;
+  for (const auto& [duration_ns, times] : counted) {
+    for (uint64_t i = 0; i < times; ++i) {
+      ++seen;
+      if (reservoir_.size() < kReservoirSize) {
+        reservoir_.push_back(duration_ns);
+      } else if (const uint64_t place = Random(seen); place < kReservoirSize) {
+        reservoir_[place] = duration_ns;
+      }
+    }
+  }
+}
+
+uint64_t DurationSamples::Random(uint64_t below) {
+  // SplitMix64 (Steele, Lea, Flood 2014). The bias of the remainder is below 2^-20 for any count that can occur.
+  random_state_ += 0x9E3779B97F4A7C15u;
+  uint64_t z = random_state_;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return (z ^ (z >> 31)) % below;
+}
+
+DurationSummary DurationSamples::Summarise(std::span<const DurationSamples* const> groups) {
+  DurationSummary summary;
+  summary.min_ns = UINT64_MAX;
+  std::vector<WeightedDuration> sorted;
+  for (const DurationSamples* group : groups) {
+    if (group->count_ == 0) continue;
+    summary.count += group->count_;
+    summary.total_ns += group->total_ns_;
+    summary.min_ns = std::min(summary.min_ns, group->min_ns_);
+    summary.max_ns = std::max(summary.max_ns, group->max_ns_);
+    if (group->exact()) {
+      summary.sample_count += group->count_;
+      for (const auto& [duration_ns, times] : group->count_by_duration_) {
+        sorted.push_back({duration_ns, static_cast<double>(times)});
+      }
+    } else {
+      summary.sample_count += group->reservoir_.size();
+      const double weight = static_cast<double>(group->count_) / static_cast<double>(group->reservoir_.size());
+      for (const uint64_t duration_ns : group->reservoir_) sorted.push_back({duration_ns, weight});
+    }
+  }
+  if (summary.count == 0) {
+    summary.min_ns = 0;
+    return summary;
+  }
+  std::sort(sorted.begin(), sorted.end(),
+            [](const WeightedDuration& a, const WeightedDuration& b) { return a.duration_ns < b.duration_ns; });
+  summary.median_ns = Quantile(sorted, summary.count, 0.5);
+  summary.p5_ns = Quantile(sorted, summary.count, 0.05);
+  summary.p95_ns = Quantile(sorted, summary.count, 0.95);
+  return summary;
+}
+
+}  // namespace gx::analysis

@@ -1,0 +1,25 @@
+// Numbers as people read them. Pure; any thread.
+#ifndef GPUEXEC_ANALYSIS_FORMAT_H_
+#define GPUEXEC_ANALYSIS_FORMAT_H_
+
+#include <cstdint>
+#include <string>
+
+namespace gx::analysis {
+
+// "512 ns", "2.05 us", "14.9 ms", "3.2 s", "1 h 02 min": three significant digits.
+std::string FormatNs(double duration_ns);
+// "1,234,567".
+std::string FormatCount(uint64_t count);
+// "512 B", "1.5 KiB", "139 GiB".
+std::string FormatBytes(uint64_t bytes);
+// "1.98 GHz".
+std::string FormatHz(double hz);
+// 0.1234 -> "12.3 %"; a ratio above 0 never shows as zero ("<0.1 %").
+std::string FormatRatio(double ratio);
+// The shortest form with at most `decimals` decimals, "." as the point whatever the locale.
+std::string FormatDecimal(double value, int decimals);
+
+}  // namespace gx::analysis
+
+#endif  // GPUEXEC_ANALYSIS_FORMAT_H_

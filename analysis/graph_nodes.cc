@@ -1,0 +1,56 @@
+#include "analysis/graph_nodes.h"
+
+#include <algorithm>
+
+namespace gx::analysis {
+
+void GraphNodes::Add(const gpuexec::v1::GraphNode& node) {
+  ++generation_;
+  std::vector<Definition>& definitions = nodes_[node.node_id()].definitions;
+  const Definition definition{node.created_monotonic_ns(), node.original_node_id(), node.signature_iid(),
+                              node.thread_id()};
+  const auto place = std::upper_bound(definitions.begin(), definitions.end(), definition.at_ns,
+                                      [](uint64_t at_ns, const Definition& known) { return at_ns < known.at_ns; });
+  definitions.insert(place, definition);
+}
+
+const GraphNodes::Definition* GraphNodes::DefinitionAt(const Node& node, uint64_t at_ns) {
+  const Definition* latest = nullptr;
+  for (const Definition& definition : node.definitions) {
+    // A node is defined before it runs: the first one stands for earlier times as well (clocks of two threads).
+    if (latest == nullptr || definition.at_ns <= at_ns) latest = &definition;
+  }
+  return latest;
+}
+
+GraphNodes::Resolved GraphNodes::Resolve(uint64_t node_id, uint64_t at_ns) const {
+  const auto found = nodes_.find(node_id);
+  if (found == nodes_.end()) return {};
+  const Node& node = found->second;
+  if (node.cached_generation == generation_) return node.cached;
+
+  Resolved resolved;
+  const Node* current = &node;
+  uint64_t time_ns = at_ns;
+  for (int depth = 0; depth < kMaxChain; ++depth) {
+    const Definition* definition = DefinitionAt(*current, time_ns);
+    if (resolved.signature_iid == 0) resolved.signature_iid = definition->signature_iid;
+    const Definition& first = current->definitions.front();
+    if (first.thread_id != 0) resolved.capture = {first.thread_id, first.at_ns};
+    // An update names no original: the chain goes on from the node's creation.
+    const uint64_t original_id = first.original_node_id;
+    if (original_id == 0) break;
+    const auto original = nodes_.find(original_id);
+    if (original == nodes_.end()) break;
+    // The clone took what the original was when it was cloned.
+    if (first.at_ns != 0) time_ns = first.at_ns;
+    current = &original->second;
+  }
+  if (node.definitions.size() == 1) {
+    node.cached = resolved;
+    node.cached_generation = generation_;
+  }
+  return resolved;
+}
+
+}  // namespace gx::analysis

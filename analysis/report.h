@@ -1,0 +1,284 @@
+// The report as plain data: everything that a rendering shows, computed. report_builder makes it, report_text,
+// report_json and report_csv write it down and compute nothing. Every string is printable (Printable was applied).
+#ifndef GPUEXEC_ANALYSIS_REPORT_H_
+#define GPUEXEC_ANALYSIS_REPORT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/duration_samples.h"
+#include "gpuexec/v1/stats.pb.h"
+
+namespace gx::analysis {
+
+// What a row stands for: all kernels that agree in these.
+struct Grouping {
+  bool signature = true;
+  bool name = false;
+  bool nvtx = false;
+  bool stream = false;
+  bool device = false;
+  friend bool operator==(const Grouping&, const Grouping&) = default;
+};
+
+enum class SortKey { kTotal, kCalls, kMedian, kMax, kOverlap, kName };
+
+// A loss, an oddity or a note.
+struct Finding {
+  gpuexec::v1::Severity severity = gpuexec::v1::SEVERITY_UNSPECIFIED;
+  // Stable, for programs: the counter's name, or "trace.…", "join.…".
+  std::string id;
+  uint64_t value = 0;
+  std::string text;
+  std::string advice;
+  // Further lines: offsets of damage, examples.
+  std::vector<std::string> details;
+};
+
+struct MinMedianMax {
+  uint64_t min = 0;
+  double median = 0;
+  uint64_t max = 0;
+};
+
+struct ThrottleReason {
+  std::string words;
+  uint64_t sample_count = 0;
+};
+
+struct DeviceSection {
+  uint64_t device_id = 0;
+  // The ordinal is not known (kernels that named no stream).
+  bool unknown = false;
+  std::string name;
+  std::string uuid;
+  std::string pci_bus_id;
+  std::optional<uint64_t> compute_capability_major;
+  std::optional<uint64_t> compute_capability_minor;
+  std::optional<uint64_t> multiprocessor_count;
+  uint64_t total_memory_bytes = 0;
+  std::optional<uint64_t> l2_cache_bytes;
+  std::optional<uint64_t> max_sm_clock_hz;
+  std::optional<uint64_t> max_memory_clock_hz;
+  std::optional<uint64_t> power_limit_milliwatts;
+  std::optional<bool> ecc_enabled;
+  std::optional<bool> mig_enabled;
+  std::optional<bool> mps_enabled;
+  std::optional<uint64_t> virtualization_mode;
+
+  // NVML samples. Unset: none.
+  uint64_t sample_count = 0;
+  std::optional<MinMedianMax> sm_clock_hz;
+  std::optional<MinMedianMax> memory_clock_hz;
+  std::optional<MinMedianMax> power_milliwatts;
+  std::optional<MinMedianMax> temperature_celsius;
+  uint64_t throttle_sample_count = 0;
+  std::vector<ThrottleReason> throttle_reasons;
+
+  // Activity.
+  bool active = false;
+  uint64_t kernel_busy_ns = 0;
+  uint64_t copy_busy_ns = 0;
+  uint64_t busy_ns = 0;
+  // First start to last end of kernels and copies.
+  uint64_t span_ns = 0;
+  // span - busy.
+  uint64_t idle_ns = 0;
+  double busy_of_wall_ratio = 0;
+};
+
+struct CopySection {
+  std::string kind;
+  uint64_t count = 0;
+  uint64_t size_bytes = 0;
+  uint64_t total_ns = 0;
+};
+
+struct RunSection {
+  uint64_t wall_ns = 0;
+  // Of the header and the trailer; else of the first and last thing with a host time.
+  bool wall_from_trailer = false;
+  uint64_t kernel_launches = 0;
+  uint64_t graph_launches = 0;
+  uint64_t refused_launches = 0;
+  uint64_t kernels = 0;
+  // Kernel and graph launches between the first and the last one.
+  double launches_per_second = 0;
+  uint64_t launch_span_ns = 0;
+  uint64_t off_windows_ns = 0;
+  uint64_t counter_windows_ns = 0;
+  uint64_t window_switch_ns = 0;
+  std::vector<CopySection> copies;
+  uint64_t synchronization_count = 0;
+  uint64_t synchronization_ns = 0;
+  uint64_t overhead_count = 0;
+  uint64_t overhead_ns = 0;
+  uint64_t nvtx_event_count = 0;
+};
+
+struct ProvenanceSection {
+  bool header_known = false;
+  std::string gpuexec_version;
+  std::string source_revision;
+  std::string format;
+  std::string command;
+  std::string executable;
+  std::string host;
+  uint64_t pid = 0;
+  uint64_t parent_pid = 0;
+  uint64_t pid_namespace = 0;
+  // "2025-11-30T12:00:00Z".
+  std::string started;
+  std::vector<std::pair<std::string, std::string>> rank_variables;
+  std::vector<std::pair<std::string, std::string>> configuration;
+  std::string driver_version;
+  std::string cuda_driver_api_version;
+  std::string cupti_version;
+  std::string cupti_path;
+  std::string libcuda_path;
+  uint64_t kernel_record_version = 0;
+  std::string kernel_release;
+  std::string machine;
+  // 0: no kernel was timed.
+  uint64_t clock_step_ns = 0;
+  uint64_t clock_pair_count = 0;
+  // "exit", "disabled", "yielded", "" (no trailer).
+  std::string ended;
+};
+
+// Launches seen against kernels received.
+struct AccountingSection {
+  uint64_t launches = 0;
+  uint64_t graph_launches = 0;
+  uint64_t untimed_launches = 0;
+  uint64_t kernel_records = 0;
+  uint64_t kernels_joined = 0;
+  uint64_t kernels_joined_to_graphs = 0;
+  uint64_t kernels_without_launch = 0;
+  uint64_t kernels_device_launched = 0;
+  uint64_t kernels_untimed = 0;
+  uint64_t kernels_unfinished = 0;
+  uint64_t kernels_invalid = 0;
+  uint64_t kernels_signature_from_activity = 0;
+  uint64_t launches_without_kernel = 0;
+  uint64_t replays_complete = 0;
+  uint64_t replays_short = 0;
+  uint64_t replays_unchecked = 0;
+  uint64_t replay_kernels_missing = 0;
+  uint64_t signature_disagreements = 0;
+  uint64_t summarised_kernels = 0;
+  uint64_t summarised_launches = 0;
+};
+
+struct ProcessSection {
+  // Short and unique in the report: rank, or pid, with the host where several differ.
+  std::string label;
+  std::string path;
+  uint64_t size_bytes = 0;
+  uint64_t frame_count = 0;
+  bool data_lost = false;
+  // Most severe first.
+  std::vector<Finding> findings;
+  std::vector<Finding> bookkeeping;
+  std::vector<std::string> diagnostics;
+  uint64_t diagnostic_count = 0;
+  AccountingSection accounting;
+  ProvenanceSection provenance;
+  std::vector<DeviceSection> devices;
+  RunSection run;
+};
+
+struct Dim {
+  uint64_t x = 0;
+  uint64_t y = 0;
+  uint64_t z = 0;
+  friend bool operator==(const Dim&, const Dim&) = default;
+};
+
+// What the launch asked for and the function needs. Unset: not known, or not the same for all kernels of the row.
+struct LaunchConfiguration {
+  std::optional<Dim> grid;
+  std::optional<Dim> block;
+  std::optional<Dim> cluster;
+  std::optional<uint64_t> registers_per_thread;
+  std::optional<uint64_t> static_shared_memory_bytes;
+  std::optional<uint64_t> dynamic_shared_memory_bytes;
+  std::optional<uint64_t> local_memory_per_thread_bytes;
+  // The carve-out that the kernel record shows.
+  std::optional<uint64_t> shared_memory_executed_bytes;
+  // The driver's own answer.
+  std::optional<uint64_t> driver_occupancy_blocks_per_sm;
+  bool graph_node = false;
+  bool cooperative = false;
+  bool programmatic = false;
+  // No launch told the signature: these are the kernel record's values.
+  bool from_activity = false;
+};
+
+// What median, p5 and p95 rest on.
+enum class MedianBasis {
+  // kMinCleanSamples clean samples or more.
+  kClean,
+  // Fewer clean samples: shown, no verdict.
+  kFewClean,
+  // No clean sample: warm-up, overlapped or late ones.
+  kNotClean,
+  kNone,
+};
+
+struct KernelGroup {
+  size_t process = 0;  // Index in Report::processes.
+  // "" where the grouping has no such column, or it is not known.
+  std::string short_name;
+  std::string full_name;
+  std::optional<uint64_t> device_id;
+  std::string stream;
+  std::string nvtx;
+  bool nvtx_at_capture = false;
+  // Distinct signatures in this row.
+  uint64_t signature_count = 0;
+  LaunchConfiguration launch;
+
+  uint64_t calls = 0;
+  uint64_t total_ns = 0;
+  // Of the process's kernel time.
+  double share_ratio = 0;
+  MedianBasis basis = MedianBasis::kNone;
+  // Of the samples that `basis` names.
+  DurationSummary durations;
+  uint64_t clean_count = 0;
+  uint64_t warm_up_count = 0;
+  // Overlapped another kernel, warm-up or not.
+  uint64_t overlapping_count = 0;
+  // overlapping / timed, of kernels with a record.
+  double overlapped_ratio = 0;
+  uint64_t late_count = 0;
+  uint64_t untimed_count = 0;
+  uint64_t unfinished_count = 0;
+  uint64_t invalid_count = 0;
+  // After the size limit: known in sums only.
+  uint64_t summarised_count = 0;
+  uint64_t launches_without_kernel = 0;
+  uint64_t untimed_launch_count = 0;
+  bool measured_insufficient() const { return basis != MedianBasis::kClean; }
+};
+
+struct Report {
+  bool data_lost = false;
+  Grouping grouping;
+  SortKey sort = SortKey::kTotal;
+  std::string filter;
+  std::vector<ProcessSection> processes;
+  // Sorted, filtered, cut to the number asked for.
+  std::vector<KernelGroup> kernels;
+  size_t kernel_groups_matched = 0;
+  size_t kernel_groups_total = 0;
+};
+
+}  // namespace gx::analysis
+
+#endif  // GPUEXEC_ANALYSIS_REPORT_H_

@@ -1,0 +1,96 @@
+#include "analysis/report_csv.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "analysis/format.h"
+#include "analysis/report_names.h"
+
+namespace gx::analysis {
+namespace {
+
+std::string Quoted(absl::string_view text) {
+  if (text.find_first_of(",\"\r\n") == absl::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  quoted += '"';
+  return quoted;
+}
+
+template <typename T>
+std::string Number(const std::optional<T>& value) {
+  return value.has_value() ? absl::StrCat(*value) : std::string();
+}
+
+std::string Text(const std::optional<Dim>& dim) {
+  return dim.has_value() ? absl::StrCat(dim->x, "x", dim->y, "x", dim->z) : std::string();
+}
+
+}  // namespace
+
+std::string ReportCsv(const Report& report) {
+  constexpr int kDecimals = 6;
+  std::string out =
+      "process,name,short_name,device_id,stream,nvtx,nvtx_at_capture,signature_count,grid,block,cluster,"
+      "registers_per_thread,static_shared_memory_bytes,dynamic_shared_memory_bytes,driver_occupancy_blocks_per_sm,"
+      "graph_node,cooperative,programmatic,signature_from_activity,calls,total_ns,share_ratio,verdict,basis,median_ns,"
+      "p5_ns,p95_ns,min_ns,max_ns,sample_count,clean_count,warm_up_count,overlapping_count,overlapped_ratio,late_count,"
+      "untimed_count,unfinished_count,invalid_count,summarised_count,launches_without_kernel,untimed_launch_count\n";
+  for (const KernelGroup& g : report.kernels) {
+    const bool measured = g.basis != MedianBasis::kNone;
+    const auto figure = [&](double ns) { return measured ? FormatDecimal(ns, kDecimals) : std::string(); };
+    const auto flag = [](bool value) { return std::string(value ? "1" : "0"); };
+    const std::vector<std::string> fields = {
+        Quoted(report.processes[g.process].label),
+        Quoted(g.full_name),
+        Quoted(g.short_name),
+        Number(g.device_id),
+        Quoted(g.stream),
+        Quoted(g.nvtx),
+        flag(g.nvtx_at_capture),
+        absl::StrCat(g.signature_count),
+        Text(g.launch.grid),
+        Text(g.launch.block),
+        Text(g.launch.cluster),
+        Number(g.launch.registers_per_thread),
+        Number(g.launch.static_shared_memory_bytes),
+        Number(g.launch.dynamic_shared_memory_bytes),
+        Number(g.launch.driver_occupancy_blocks_per_sm),
+        flag(g.launch.graph_node),
+        flag(g.launch.cooperative),
+        flag(g.launch.programmatic),
+        flag(g.launch.from_activity),
+        absl::StrCat(g.calls),
+        absl::StrCat(g.total_ns),
+        FormatDecimal(g.share_ratio, kDecimals),
+        std::string(VerdictWord(g)),
+        std::string(BasisWord(g.basis)),
+        figure(g.durations.median_ns),
+        figure(g.durations.p5_ns),
+        figure(g.durations.p95_ns),
+        figure(static_cast<double>(g.durations.min_ns)),
+        figure(static_cast<double>(g.durations.max_ns)),
+        absl::StrCat(g.durations.sample_count),
+        absl::StrCat(g.clean_count),
+        absl::StrCat(g.warm_up_count),
+        absl::StrCat(g.overlapping_count),
+        FormatDecimal(g.overlapped_ratio, kDecimals),
+        absl::StrCat(g.late_count),
+        absl::StrCat(g.untimed_count),
+        absl::StrCat(g.unfinished_count),
+        absl::StrCat(g.invalid_count),
+        absl::StrCat(g.summarised_count),
+        absl::StrCat(g.launches_without_kernel),
+        absl::StrCat(g.untimed_launch_count),
+    };
+    absl::StrAppend(&out, absl::StrJoin(fields, ","), "\n");
+  }
+  return out;
+}
+
+}  // namespace gx::analysis

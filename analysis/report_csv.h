@@ -1,0 +1,16 @@
+// The kernels of a Report -> CSV (RFC 4180, a header line, "." as decimal point, times in nanoseconds). Losses and
+// provenance are in the other forms; the exit code tells of losses. Formatting only; pure.
+#ifndef GPUEXEC_ANALYSIS_REPORT_CSV_H_
+#define GPUEXEC_ANALYSIS_REPORT_CSV_H_
+
+#include <string>
+
+#include "analysis/report.h"
+
+namespace gx::analysis {
+
+std::string ReportCsv(const Report& report);
+
+}  // namespace gx::analysis
+
+#endif  // GPUEXEC_ANALYSIS_REPORT_CSV_H_

@@ -1,0 +1,214 @@
+// Section 1 of the report: what was lost, skipped or found odd.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "analysis/kernel_name.h"
+#include "analysis/printable.h"
+#include "analysis/report_builder.h"
+#include "analysis/stat_catalog.h"
+
+namespace gx::analysis {
+namespace pb = gpuexec::v1;
+namespace {
+
+constexpr size_t kMaxDetails = 10;
+
+class Findings {
+ public:
+  explicit Findings(ProcessSection* section) : section_(section) {}
+
+  Finding* Add(pb::Severity severity, absl::string_view id, uint64_t value, absl::string_view text,
+               absl::string_view advice = "") {
+    Finding finding;
+    finding.severity = severity;
+    finding.id = std::string(id);
+    finding.value = value;
+    finding.text = std::string(text);
+    finding.advice = std::string(advice);
+    section_->findings.push_back(std::move(finding));
+    return &section_->findings.back();
+  }
+  // Nothing where the count is 0.
+  void Count(pb::Severity severity, absl::string_view id, uint64_t value, absl::string_view text,
+             absl::string_view advice = "") {
+    if (value > 0) Add(severity, id, value, text, advice);
+  }
+
+ private:
+  ProcessSection* section_;
+};
+
+uint64_t StatValue(const TraceModel& model, pb::StatId id) {
+  const auto found = model.stats.find(static_cast<uint32_t>(id));
+  return found == model.stats.end() ? 0 : found->second;
+}
+
+void AddFileFindings(const TraceModel& model, Findings* findings) {
+  if (model.damage_count > 0) {
+    Finding* finding =
+        findings->Add(pb::SEVERITY_DATA_LOSS, "trace.damage", model.damage_count,
+                      absl::StrCat("damaged or missing places in the file (", model.damaged_bytes, " bytes skipped)"));
+    for (const Damage& damage : model.damages) {
+      if (finding->details.size() == kMaxDetails) {
+        finding->details.push_back(absl::StrCat("... and ", model.damage_count - kMaxDetails, " more"));
+        break;
+      }
+      finding->details.push_back(DamageText(damage));
+    }
+  }
+  findings->Count(pb::SEVERITY_DATA_LOSS, "trace.missing_frames", model.missing_frame_count,
+                  "frames missing (gaps in their numbers)");
+  if (!model.header.has_value()) {
+    findings->Add(pb::SEVERITY_DATA_LOSS, "trace.no_header", 1, "the first frame is missing: the program is not known");
+  } else if (model.header->format_major() != 1) {
+    findings->Add(pb::SEVERITY_ERROR, "trace.format", model.header->format_major(),
+                  absl::StrCat("the trace's format is ", model.header->format_major(), ".",
+                               model.header->format_minor(), ", this gx-analyze reads 1.x: figures may be wrong"),
+                  "use the gx-analyze of the gpuexec that wrote the trace");
+  }
+  if (!model.trailer.has_value()) {
+    findings->Add(pb::SEVERITY_DATA_LOSS, "trace.no_trailer", 1,
+                  "the trace has no end: the program was killed, or still runs; what it did last is missing");
+  } else if (model.trailer->reason() == pb::Trailer::REASON_DISABLED) {
+    findings->Add(pb::SEVERITY_ERROR, "trace.disabled", 1,
+                  "recording switched itself off before the program ended; see the errors");
+  } else if (model.trailer->reason() == pb::Trailer::REASON_YIELDED) {
+    findings->Add(pb::SEVERITY_NOTICE, "trace.yielded", 1, "recording ended when another CUPTI client appeared");
+  }
+  if (model.undecodable_record_count > 0) {
+    Finding* finding = findings->Add(pb::SEVERITY_ERROR, "trace.undecodable_records", model.undecodable_record_count,
+                                     "records in batches that could not be decoded");
+    for (const std::string& reason : model.undecodable_reasons) {
+      if (finding->details.size() == kMaxDetails) break;
+      finding->details.push_back(Printable(reason));
+    }
+  }
+  for (const auto& [what, count] : model.undefined_count) {
+    findings->Count(pb::SEVERITY_DATA_LOSS, absl::StrCat("trace.undefined_", what), count,
+                    absl::StrCat("uses of a ", what, " whose definition is missing"));
+  }
+}
+
+void AddJoinFindings(const TraceModel& model, Findings* findings) {
+  const Accounting& a = model.accounting;
+  // Beyond the size limit launches and kernels are summarised at different moments: a rest on either side is expected.
+  const bool summarised = a.summarised_kernels > 0 || a.summarised_launches > 0;
+  const pb::Severity gap = summarised ? pb::SEVERITY_NOTICE : pb::SEVERITY_DATA_LOSS;
+  const absl::string_view why = summarised ? " (some are in the summaries kept after the size limit)" : "";
+  findings->Count(gap, "join.launches_without_kernel", a.launches_without_kernel,
+                  absl::StrCat("launches for which no kernel record came", why));
+  findings->Count(gap, "join.kernels_without_launch", a.kernels_without_launch,
+                  absl::StrCat("kernel records for which no launch is known", why));
+  if (a.replays_short > 0) {
+    findings->Add(gap, "join.replays_short", a.replays_short,
+                  absl::StrCat("graph replays with fewer kernels than the graph has (", a.replay_kernels_missing,
+                               " kernels missing)", why));
+  }
+  findings->Count(
+      pb::SEVERITY_NOTICE, "join.replays_unchecked", a.replays_unchecked,
+      "graph replays whose number of kernels is not known (conditional nodes, or built before the capture)");
+  findings->Count(pb::SEVERITY_NOTICE, "join.untimed_launches", a.untimed_launches,
+                  "launches made while kernel records were off, by design: not timed");
+  // Counted by the library as well, where it could write its counters.
+  if (StatValue(model, pb::STAT_KERNELS_UNTIMED) == 0) {
+    findings->Count(pb::SEVERITY_DATA_LOSS, "join.kernels_untimed", a.kernels_untimed,
+                    "kernel records without timestamps");
+  }
+  if (StatValue(model, pb::STAT_KERNELS_UNFINISHED) == 0) {
+    findings->Count(pb::SEVERITY_NOTICE, "join.kernels_unfinished", a.kernels_unfinished,
+                    "kernels that were still running when the process ended");
+  }
+  if (StatValue(model, pb::STAT_KERNELS_INVALID_TIME) == 0) {
+    findings->Count(pb::SEVERITY_ERROR, "join.kernels_invalid", a.kernels_invalid,
+                    "kernel records whose end lies before their start");
+  }
+  findings->Count(pb::SEVERITY_NOTICE, "join.kernels_late", a.kernels_late,
+                  "records that came more than 2 s out of order: not in medians or busy times");
+  findings->Count(pb::SEVERITY_NOTICE, "join.repeated_correlation_ids", a.repeated_correlation_ids,
+                  "correlation ids that came again while a launch was waiting: matched by time");
+  findings->Count(pb::SEVERITY_NOTICE, "join.signature_from_activity", a.kernels_signature_from_activity,
+                  "kernels whose launch values are taken from the kernel record (no launch or graph node told them)");
+
+  std::vector<std::string> examples;
+  const uint64_t disagreements = CountSignatureDisagreements(model, kMaxDetails, &examples);
+  if (disagreements > 0) {
+    const StatDescription description = DescribeStat(pb::STAT_SIGNATURE_DISAGREEMENTS);
+    findings->Add(description.severity, description.name, disagreements, description.meaning)->details =
+        std::move(examples);
+  }
+
+  // What the callbacks counted against what is in the file. Launches that a capture turned into nodes and launches
+  // outside the region have no record; dropped ones have a counter of their own.
+  const uint64_t seen = StatValue(model, pb::STAT_LAUNCHES_SEEN) + StatValue(model, pb::STAT_GRAPH_LAUNCHES_SEEN);
+  const uint64_t without_record =
+      StatValue(model, pb::STAT_LAUNCHES_CAPTURED) + StatValue(model, pb::STAT_LAUNCHES_OUTSIDE_REGION) +
+      StatValue(model, pb::STAT_LAUNCHES_DROPPED_QUEUE_FULL) + StatValue(model, pb::STAT_LAUNCHES_DROPPED_NO_QUEUE);
+  const uint64_t launches = a.launches + a.graph_launches + a.refused_launches + a.summarised_launches;
+  if (seen > launches + without_record) {
+    findings->Add(pb::SEVERITY_DATA_LOSS, "trace.launch_records_missing", seen - launches - without_record,
+                  absl::StrCat("launches that the callbacks saw (", seen, ") and that are not in the file"));
+  }
+  const uint64_t received = StatValue(model, pb::STAT_KERNEL_RECORDS);
+  const uint64_t kernels = a.kernel_records() + a.summarised_kernels;
+  if (received > kernels) {
+    findings->Add(pb::SEVERITY_DATA_LOSS, "trace.kernel_records_missing", received - kernels,
+                  absl::StrCat("kernel records that CUPTI gave (", received, ") and that are not in the file"));
+  }
+  if (model.cells_limited) {
+    findings->Add(pb::SEVERITY_NOTICE, "report.groups_limited", model.cells.size(),
+                  "groups of kernels kept apart; kernels of further groups are shown together");
+  }
+}
+
+}  // namespace
+
+uint64_t CountSignatureDisagreements(const TraceModel& model, size_t max_examples, std::vector<std::string>* examples) {
+  uint64_t kernels = 0;
+  // In a fixed order: the map has none.
+  std::vector<std::pair<std::pair<uint32_t, uint32_t>, uint64_t>> pairs(
+      model.kernels_by_signature_and_attributes.begin(), model.kernels_by_signature_and_attributes.end());
+  std::sort(pairs.begin(), pairs.end());
+  for (const auto& [pair, count] : pairs) {
+    const SignatureEntry& signature = model.signatures[pair.first];
+    const std::vector<std::string> differences =
+        SignatureDifferences(model, signature, model.attributes.at(pair.second));
+    if (differences.empty()) continue;
+    kernels += count;
+    if (examples == nullptr || examples->size() >= max_examples) continue;
+    std::string line =
+        absl::StrCat(ShortKernelName(FullKernelName(model.FunctionName(signature))), ", ", count, " kernels: ");
+    for (size_t i = 0; i < differences.size(); ++i) absl::StrAppend(&line, i == 0 ? "" : "; ", differences[i]);
+    examples->push_back(std::move(line));
+  }
+  return kernels;
+}
+
+void BuildFindings(const TraceModel& model, ProcessSection* section) {
+  Findings findings(section);
+  AddFileFindings(model, &findings);
+  AddJoinFindings(model, &findings);
+  for (const auto& [id, value] : model.stats) {
+    if (value == 0 || id == pb::STAT_SIGNATURE_DISAGREEMENTS) continue;
+    StatDescription description = DescribeStat(id);
+    Finding finding{description.severity, description.name, value, description.meaning, description.advice, {}};
+    (description.severity == pb::SEVERITY_INFO ? section->bookkeeping : section->findings)
+        .push_back(std::move(finding));
+  }
+  // Error, data loss, unknown, notice.
+  const auto rank = [](pb::Severity severity) {
+    return severity == pb::SEVERITY_UNSPECIFIED ? 2.5 : static_cast<double>(severity);
+  };
+  std::stable_sort(section->findings.begin(), section->findings.end(),
+                   [&](const Finding& a, const Finding& b) { return rank(a.severity) > rank(b.severity); });
+  for (const Finding& finding : section->findings) section->data_lost |= MeansDataLost(finding.severity);
+  section->diagnostic_count = model.diagnostic_count;
+  for (const pb::Diagnostic& diagnostic : model.diagnostics) {
+    section->diagnostics.push_back(diagnostic.stat() == pb::STAT_UNSPECIFIED
+                                       ? Printable(diagnostic.text())
+                                       : absl::StrCat(DescribeStat(static_cast<uint32_t>(diagnostic.stat())).name, ": ",
+                                                      Printable(diagnostic.text())));
+  }
+}
+
+}  // namespace gx::analysis
