@@ -29,6 +29,10 @@ constexpr size_t kMaxStringBytes = size_t{1} << 20;
 
 constexpr size_t kMaxVarintBytes = 10;
 
+// A batch of more records has at least one column with an element for each: so readers need not believe a count that
+// takes a few bytes to claim (proto/README.md, "Columns").
+constexpr size_t kMaxConstantRecords = 4096;
+
 // What one record is taken for in PendingBytes: about twice what an eager PyTorch stream really needs (kernels 5,
 // launches 4 bytes), so that a frame of "1 MiB" stays well below the largest packet even where no column shrinks
 // (at most 10 bytes a column).
@@ -144,24 +148,31 @@ class ColumnWriter {
   template <typename Record>
   void SignedDeltas(Writer& batch, uint32_t field, const std::vector<Record>& records, uint64_t Record::*member,
                     uint64_t base) {
-    signed_.clear();
-    for (const Record& record : records) {
-      signed_.push_back(SignedDifference(record.*member, base));
-      base = record.*member;
-    }
+    FillSignedDeltas(records, member, base);
     AddZigZag(batch, field, ShrinkDeltas(signed_));
+  }
+
+  // Differences, the first one 0, in the column that proves the count of a large batch: whole there, also where all are
+  // zero.
+  template <typename Record>
+  void ProvingDeltas(Writer& batch, uint32_t field, const std::vector<Record>& records, uint64_t Record::*member) {
+    FillSignedDeltas(records, member, records.front().*member);
+    const std::span<const int64_t> deltas(signed_);
+    AddZigZag(batch, field, deltas.size() > kMaxConstantRecords ? deltas : ShrinkDeltas(deltas));
   }
 
   // The same for a member that never falls.
   template <typename Record>
-  void UnsignedDeltas(Writer& batch, uint32_t field, const std::vector<Record>& records, uint64_t Record::*member,
-                      uint64_t base) {
+  void ProvingUnsignedDeltas(Writer& batch, uint32_t field, const std::vector<Record>& records,
+                             uint64_t Record::*member) {
     unsigned_.clear();
+    uint64_t before = records.front().*member;
     for (const Record& record : records) {
-      unsigned_.push_back(record.*member - base);
-      base = record.*member;
+      unsigned_.push_back(record.*member - before);
+      before = record.*member;
     }
-    AddPlain(batch, field, ShrinkDeltas(std::span<const uint64_t>(unsigned_)));
+    const std::span<const uint64_t> deltas(unsigned_);
+    AddPlain(batch, field, deltas.size() > kMaxConstantRecords ? deltas : ShrinkDeltas(deltas));
   }
 
   struct StartFields {
@@ -212,6 +223,15 @@ class ColumnWriter {
   }
 
  private:
+  template <typename Record>
+  void FillSignedDeltas(const std::vector<Record>& records, uint64_t Record::*member, uint64_t before) {
+    signed_.clear();
+    for (const Record& record : records) {
+      signed_.push_back(SignedDifference(record.*member, before));
+      before = record.*member;
+    }
+  }
+
   std::vector<uint64_t> unsigned_;
   std::vector<int64_t> signed_;
 };
@@ -269,8 +289,7 @@ void WriteLaunches(Writer& packet, ColumnWriter& columns, const ThreadBatch<Laun
   AddUnsigned(batch, f::kThreadId, launches.thread_id);
   AddUnsigned(batch, f::kWindowId, records.front().window_id);
   AddUnsigned(batch, f::kBaseEnterMonotonicNs, records.front().enter_monotonic_ns);
-  columns.UnsignedDeltas(batch, f::kEnterDeltaNs, records, &LaunchRecord::enter_monotonic_ns,
-                         records.front().enter_monotonic_ns);
+  columns.ProvingUnsignedDeltas(batch, f::kEnterDeltaNs, records, &LaunchRecord::enter_monotonic_ns);
   AddUnsigned(batch, f::kBaseCorrelationId, records.front().correlation_id);
   columns.SignedDeltas(batch, f::kCorrelationDelta, records, &LaunchRecord::correlation_id,
                        records.front().correlation_id);
@@ -300,8 +319,7 @@ void WriteKernels(Writer& packet, ColumnWriter& columns, KernelTiming timing,
     }
   }
   AddUnsigned(batch, f::kBaseCorrelationId, records.front().correlation_id);
-  columns.SignedDeltas(batch, f::kCorrelationDelta, records, &KernelRecord::correlation_id,
-                       records.front().correlation_id);
+  columns.ProvingDeltas(batch, f::kCorrelationDelta, records, &KernelRecord::correlation_id);
   columns.Plain(batch, f::kTrackIid, records, &KernelRecord::track_iid);
   columns.Plain(batch, f::kAttributesIid, records, &KernelRecord::attributes_iid);
   columns.Plain(batch, f::kGraphId, records, &KernelRecord::graph_id);
@@ -318,8 +336,7 @@ void WriteMemory(Writer& packet, ColumnWriter& columns, MemoryKind kind, const s
   columns.Durations(batch, f::kDurationUnitNs, f::kDuration, records,
                     [](const MemoryRecord& memory) { return ColumnWriter::ForwardDuration(memory); });
   AddUnsigned(batch, f::kBaseCorrelationId, records.front().correlation_id);
-  columns.SignedDeltas(batch, f::kCorrelationDelta, records, &MemoryRecord::correlation_id,
-                       records.front().correlation_id);
+  columns.ProvingDeltas(batch, f::kCorrelationDelta, records, &MemoryRecord::correlation_id);
   columns.Plain(batch, f::kTrackIid, records, &MemoryRecord::track_iid);
   columns.Plain(batch, f::kSizeBytes, records, &MemoryRecord::size_bytes);
   columns.Plain(batch, f::kCopyKind, records, &MemoryRecord::copy_kind);
@@ -336,7 +353,7 @@ void WriteSynchronizations(Writer& packet, ColumnWriter& columns, const std::vec
   Writer batch(packet, fields::Packet::kSynchronizationBatch);
   batch.add_uint64(f::kCount, records.size());
   AddUnsigned(batch, f::kBaseStartNs, records.front().start_ns);
-  columns.SignedDeltas(batch, f::kStartDeltaNs, records, &SynchronizationRecord::start_ns, records.front().start_ns);
+  columns.ProvingDeltas(batch, f::kStartDeltaNs, records, &SynchronizationRecord::start_ns);
   columns.DurationsOfOneNanosecond(batch, f::kDurationNs, records);
   AddUnsigned(batch, f::kBaseCorrelationId, records.front().correlation_id);
   columns.SignedDeltas(batch, f::kCorrelationDelta, records, &SynchronizationRecord::correlation_id,
@@ -350,7 +367,7 @@ void WriteOverheads(Writer& packet, ColumnWriter& columns, const std::vector<Ove
   Writer batch(packet, fields::Packet::kOverheadBatch);
   batch.add_uint64(f::kCount, records.size());
   AddUnsigned(batch, f::kBaseStartNs, records.front().start_ns);
-  columns.SignedDeltas(batch, f::kStartDeltaNs, records, &OverheadRecord::start_ns, records.front().start_ns);
+  columns.ProvingDeltas(batch, f::kStartDeltaNs, records, &OverheadRecord::start_ns);
   columns.DurationsOfOneNanosecond(batch, f::kDurationNs, records);
   columns.Plain(batch, f::kKind, records, &OverheadRecord::kind);
   columns.Plain(batch, f::kThreadId, records, &OverheadRecord::thread_id);
@@ -363,7 +380,7 @@ void WriteNvtxEvents(Writer& packet, ColumnWriter& columns, const ThreadBatch<Nv
   batch.add_uint64(f::kCount, records.size());
   AddUnsigned(batch, f::kThreadId, events.thread_id);
   AddUnsigned(batch, f::kBaseMonotonicNs, records.front().monotonic_ns);
-  columns.UnsignedDeltas(batch, f::kTimeDeltaNs, records, &NvtxEventRecord::monotonic_ns, records.front().monotonic_ns);
+  columns.ProvingUnsignedDeltas(batch, f::kTimeDeltaNs, records, &NvtxEventRecord::monotonic_ns);
   columns.Plain(batch, f::kKind, records, &NvtxEventRecord::kind);
   columns.Plain(batch, f::kDomainIid, records, &NvtxEventRecord::domain_iid);
   columns.Plain(batch, f::kNameIid, records, &NvtxEventRecord::name_iid);

@@ -188,7 +188,11 @@ bool TraceFile::Open(const std::string& path, uint64_t pid, std::string* problem
     size_bytes_ = 0;
     given_up_ = false;
     path_ = std::move(name);
-    if (number > 0) Stats().Add(StatId::kOutputNameTaken);
+    if (number > 0) {
+      Stats().Add(StatId::kOutputNameTaken);
+      *problem = "\"" + path + "\" belongs to a live trace or to a file that is no trace; the trace is written to \"" +
+                 path_ + "\"";
+    }
     return true;
   }
   *problem = "cannot write the trace to \"" + path + "\": this name and " + std::to_string(kMaxNumberedNames) +
@@ -229,7 +233,6 @@ bool TraceFile::Write(std::string_view frame) {
     return false;
   }
   size_bytes_ += frame.size();
-  Stats().Add(StatId::kBytesWritten, frame.size());
   return true;
 }
 

@@ -27,7 +27,7 @@ class TraceFile {
   TraceFile& operator=(const TraceFile&) = delete;
 
   // `path` has its pattern expanded already. Missing parent folders are made (0700). Returns false, and says why in
-  // `problem`, where no file could be had.
+  // `problem`, where no file could be had. True with a `problem`: the file has another name (STAT_OUTPUT_NAME_TAKEN).
   [[nodiscard]] bool Open(const std::string& path, uint64_t pid, std::string* problem);
   bool is_open() const { return descriptor_ >= 0; }
   // The path really used.

@@ -765,6 +765,30 @@ TEST(Batches, AConstantColumnIsOneElementAndAColumnOfZerosIsNone) {
   EXPECT_THAT(packet.kernel_batch(0).duration(), IsEmpty());
 }
 
+// Readers refuse a larger batch that is constant in every column.
+TEST(Batches, ALargeBatchOfEqualRecordsProvesItsCountInOneColumn) {
+  constexpr int kRecords = 4097;
+  TraceEncoder encoder;
+  for (int i = 0; i < kRecords; ++i) {
+    encoder.AddLaunch({.thread_id = 1});
+    encoder.AddKernel({.start_ns = 5, .end_ns = 5, .correlation_id = 7});
+    encoder.AddKernel({.correlation_id = 7});
+    encoder.AddMemory({.start_ns = 5, .end_ns = 5, .correlation_id = 7});
+    encoder.AddSynchronization({.start_ns = 5, .end_ns = 5});
+    encoder.AddOverhead({.start_ns = 5, .end_ns = 5});
+    encoder.AddNvtxEvent({.thread_id = 1});
+  }
+  const v1::Packet packet = ParseFrame(encoder.FinishFrame());
+  EXPECT_EQ(packet.launch_batch(0).enter_delta_ns_size(), kRecords);
+  EXPECT_EQ(packet.kernel_batch(0).correlation_delta_size(), kRecords);
+  EXPECT_EQ(packet.kernel_batch(1).correlation_delta_size(), kRecords);
+  EXPECT_EQ(packet.memory_batch(0).correlation_delta_size(), kRecords);
+  EXPECT_EQ(packet.synchronization_batch(0).start_delta_ns_size(), kRecords);
+  EXPECT_EQ(packet.overhead_batch(0).start_delta_ns_size(), kRecords);
+  EXPECT_EQ(packet.nvtx_event_batch(0).time_delta_ns_size(), kRecords);
+  EXPECT_EQ(Decode(packet.kernel_batch(0)).back().correlation_id, 7u);
+}
+
 // -------------------------------------------------------------------------------------------------- whole frames
 
 TEST(Frames, NothingAddedIsNoFrameAndTakesNoNumber) {
