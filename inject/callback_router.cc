@@ -13,12 +13,17 @@ namespace {
 constexpr uint64_t kGateWaitNs = 100'000'000;
 
 constexpr uint32_t kResourceCallbacks[] = {
-    CUPTI_CBID_RESOURCE_CONTEXT_CREATED,         CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
-    CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, CUPTI_CBID_RESOURCE_MODULE_LOADED,
-    CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,  CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
-    CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,        CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING,
-    CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED,       CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
-    CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED,      CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS,
+    CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+    CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+    CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
+    CUPTI_CBID_RESOURCE_MODULE_LOADED,
+    CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
+    CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+    CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+    CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED,
+    CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
+    CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED,
+    CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS,
 };
 
 // Marks that a callback of ours runs on this thread: what our own CUPTI calls provoke is not the program's.
@@ -119,6 +124,7 @@ void CallbackRouter::OnCallEnter(ThreadState* thread, uint32_t cbid, const CUpti
     case CallKind::kGraphLaunch:
     case CallKind::kGraphAddNode:
     case CallKind::kGraphSetNode:
+      EmitPendingNode(thread);
       thread->call_cbid = cbid;
       thread->call_recorded = parts_.window_id->load(std::memory_order_relaxed) != 0;
       thread->call_has_node = false;
@@ -381,70 +387,102 @@ void CallbackRouter::OnGraph(uint32_t cbid, const CUpti_ResourceData& data) noex
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
     case CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED:
-    case CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS: {
-      GraphNodeEvent node;
-      if (graph.node == nullptr || cupti.cuptiGetGraphNodeId(graph.node, &node.node_id) != CUPTI_SUCCESS) {
-        Stats().Add(StatId::kCuptiErrors);
-        break;
-      }
-      const bool created = cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED;
-      if (!created && graph.originalNode != nullptr) {
-        (void)cupti.cuptiGetGraphNodeId(graph.originalNode, &node.original_node_id);
-      }
-      if (graph.graph != nullptr) (void)cupti.cuptiGetGraphId(graph.graph, &node.graph_id);
-      node.node_type = static_cast<uint32_t>(graph.nodeType);
-      node.monotonic_ns = MonotonicNs();
-      node.updated =
-          cbid == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED || cbid == CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS ? 1 : 0;
-      if (data.context != nullptr) (void)cupti.cuptiGetContextId(data.context, &node.context_id);
-      if (cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
-        thread->cloned_kernel_nodes += graph.nodeType == CU_GRAPH_NODE_TYPE_KERNEL ? 1 : 0;
-        thread->cloned_conditional_nodes += graph.nodeType == CU_GRAPH_NODE_TYPE_CONDITIONAL ? 1 : 0;
-        if (graph.originalGraph != nullptr)
-          (void)cupti.cuptiGetGraphId(graph.originalGraph, &thread->cloned_from_graph_id);
-      }
-      const bool in_call = thread->call_cbid != 0 && cbid != CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED;
-      if (in_call && !thread->call_has_node) {
-        // The call that makes this node knows its parameters: written when it returns.
-        thread->call_node = node;
-        thread->call_has_node = true;
-      } else {
-        EmitNode(thread, node);
-      }
+    case CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS:
+      OnGraphNode(thread, cbid, data, graph);
       break;
-    }
-    case CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING:
-      thread->cloned_kernel_nodes = 0;
-      thread->cloned_conditional_nodes = 0;
-      thread->cloned_from_graph_id = 0;
+    case CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED:
+      OnGraphExecCreated(thread, graph);
       break;
-    case CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED: {
-      graph_epoch_.fetch_add(1, std::memory_order_relaxed);
-      GraphExecEvent exec;
-      if (graph.graphExec == nullptr ||
-          cupti.cuptiGetGraphExecId(graph.graphExec, &exec.graph_exec_id) != CUPTI_SUCCESS) {
-        Stats().Add(StatId::kCuptiErrors);
-        break;
-      }
-      if (graph.graph != nullptr) (void)cupti.cuptiGetGraphId(graph.graph, &exec.graph_id);
-      if (exec.graph_id == 0) exec.graph_id = thread->cloned_from_graph_id;
-      exec.monotonic_ns = MonotonicNs();
-      exec.kernel_node_count = thread->cloned_kernel_nodes;
-      exec.has_conditional_nodes = thread->cloned_conditional_nodes != 0 ? 1 : 0;
-      if (auto* event = thread->queue.Reserve<GraphExecEvent>(EventType::kGraphExec)) {
-        *event = exec;
-        thread->queue.Commit();
-      } else {
-        Stats().Add(StatId::kGraphTableFull);
-      }
-      break;
-    }
     case CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING:
+      // A later graph may get this handle: forget what every thread has cached.
       graph_epoch_.fetch_add(1, std::memory_order_relaxed);
       break;
     default:
       break;
   }
+}
+
+void CallbackRouter::OnGraphNode(ThreadState* thread, uint32_t cbid, const CUpti_ResourceData& data,
+                                 const CUpti_GraphData& graph) noexcept {
+  const CuptiApi& cupti = *parts_.cupti;
+  GraphNodeEvent node;
+  if (graph.node == nullptr || cupti.cuptiGetGraphNodeId(graph.node, &node.node_id) != CUPTI_SUCCESS) {
+    Stats().Add(StatId::kCuptiErrors);
+    return;
+  }
+  const bool created = cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED;
+  const bool cloned = cbid == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED;
+  if (!created && graph.originalNode != nullptr) {
+    (void)cupti.cuptiGetGraphNodeId(graph.originalNode, &node.original_node_id);
+  }
+  if (graph.graph != nullptr) (void)cupti.cuptiGetGraphId(graph.graph, &node.graph_id);
+  node.node_type = static_cast<uint32_t>(graph.nodeType);
+  node.monotonic_ns = MonotonicNs();
+  node.updated = created || cloned ? 0 : 1;
+  if (data.context != nullptr) (void)cupti.cuptiGetContextId(data.context, &node.context_id);
+
+  if (cloned) {
+    if (thread->has_pending_node && thread->pending_node.node_id == node.node_id) thread->has_pending_node = false;
+    if (thread->cloned_graph_id != node.graph_id) {
+      thread->cloned_graph_id = node.graph_id;
+      thread->cloned_from_graph_id = 0;
+      thread->cloned_kernel_nodes = 0;
+      thread->cloned_conditional_nodes = 0;
+      if (graph.originalGraph != nullptr) {
+        (void)cupti.cuptiGetGraphId(graph.originalGraph, &thread->cloned_from_graph_id);
+      }
+    }
+    thread->cloned_kernel_nodes += graph.nodeType == CU_GRAPH_NODE_TYPE_KERNEL ? 1 : 0;
+    thread->cloned_conditional_nodes += graph.nodeType == CU_GRAPH_NODE_TYPE_CONDITIONAL ? 1 : 0;
+    EmitPendingNode(thread);
+    EmitNode(thread, node);
+    return;
+  }
+  if (thread->call_cbid != 0 && !thread->call_has_node) {
+    // The call that makes this node knows its parameters: written when it returns.
+    thread->call_node = node;
+    thread->call_has_node = true;
+    return;
+  }
+  EmitPendingNode(thread);
+  if (created) {
+    thread->pending_node = node;
+    thread->has_pending_node = true;
+  } else {
+    EmitNode(thread, node);
+  }
+}
+
+void CallbackRouter::OnGraphExecCreated(ThreadState* thread, const CUpti_GraphData& graph) noexcept {
+  const CuptiApi& cupti = *parts_.cupti;
+  graph_epoch_.fetch_add(1, std::memory_order_relaxed);
+  GraphExecEvent exec;
+  if (graph.graphExec == nullptr || cupti.cuptiGetGraphExecId(graph.graphExec, &exec.graph_exec_id) != CUPTI_SUCCESS) {
+    Stats().Add(StatId::kCuptiErrors);
+    return;
+  }
+  // Instantiation ends with a node of the driver's own in the copy (seen with CUPTI 13.0): it is nobody's kernel.
+  if (thread->has_pending_node && thread->pending_node.graph_id == exec.graph_exec_id) thread->has_pending_node = false;
+  EmitPendingNode(thread);
+  if (graph.graph != nullptr) (void)cupti.cuptiGetGraphId(graph.graph, &exec.graph_id);
+  if (thread->cloned_graph_id == exec.graph_exec_id) {
+    if (exec.graph_id == 0) exec.graph_id = thread->cloned_from_graph_id;
+    exec.kernel_node_count = thread->cloned_kernel_nodes;
+    exec.has_conditional_nodes = thread->cloned_conditional_nodes != 0 ? 1 : 0;
+  }
+  exec.monotonic_ns = MonotonicNs();
+  if (auto* event = thread->queue.Reserve<GraphExecEvent>(EventType::kGraphExec)) {
+    *event = exec;
+    thread->queue.Commit();
+  } else {
+    Stats().Add(StatId::kGraphTableFull);
+  }
+}
+
+void CallbackRouter::EmitPendingNode(ThreadState* thread) noexcept {
+  if (!thread->has_pending_node) return;
+  thread->has_pending_node = false;
+  EmitNode(thread, thread->pending_node);
 }
 
 }  // namespace gx::inject

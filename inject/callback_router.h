@@ -79,6 +79,10 @@ class CallbackRouter {
   void EmitLaunch(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept;
   void EmitGraphLaunch(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept;
   void EmitNode(ThreadState* thread, const GraphNodeEvent& node) noexcept;
+  void EmitPendingNode(ThreadState* thread) noexcept;
+  void OnGraphNode(ThreadState* thread, uint32_t cbid, const CUpti_ResourceData& data,
+                   const CUpti_GraphData& graph) noexcept;
+  void OnGraphExecCreated(ThreadState* thread, const CUpti_GraphData& graph) noexcept;
   LaunchParameters Describe(uint32_t cbid, const CUpti_CallbackData& data, CUstream* stream) noexcept;
   uint32_t StreamId(ThreadState* thread, CUcontext context, CUstream stream, bool per_thread) noexcept;
   uint32_t GraphExecId(ThreadState* thread, CUgraphExec graph) noexcept;

@@ -37,14 +37,13 @@
   X(cuptiGetDeviceId)                  \
   X(cuptiGetContextId)
 // Used where present.
-#define GX_CUPTI_OPTIONAL(X)   \
-  X(cuptiSubscribe_v2)         \
-  X(cuptiGetResultString)      \
-  X(cuptiActivitySetAttribute) \
-  X(cuptiGetGraphId)           \
-  X(cuptiGetGraphNodeId)       \
-  X(cuptiGetGraphExecId)       \
-  X(cuptiFinalize)
+#define GX_CUPTI_OPTIONAL(X) \
+  X(cuptiSubscribe_v2)       \
+  X(cuptiGetResultString)    \
+  X(cuptiSetThreadIdType)    \
+  X(cuptiGetGraphId)         \
+  X(cuptiGetGraphNodeId)     \
+  X(cuptiGetGraphExecId)
 
 namespace gx::inject {
 

@@ -1,4 +1,5 @@
-// Facts of a device from the driver and NVML -> DeviceRecord and DeviceSampleRecord. Prober thread only.
+// Facts of a device from the driver and NVML -> DeviceRecord and DeviceSampleRecord. The first is the prober's, the
+// others the NVML sampler's.
 #ifndef GPUEXEC_INJECT_DEVICE_ATTRIBUTES_H_
 #define GPUEXEC_INJECT_DEVICE_ATTRIBUTES_H_
 

@@ -2,12 +2,11 @@
 
 #include "inject/clock.h"
 #include "inject/device_attributes.h"
-#include "inject/log.h"
 
 namespace gx::inject {
 namespace {
 
-constexpr uint64_t kSamplePeriodNs = 1'000'000'000;
+constexpr uint64_t kIdleWaitNs = 1'000'000'000;
 // While the gate is shut requests wait; look again this often.
 constexpr uint64_t kGateRetryNs = 2'000'000;
 
@@ -80,11 +79,6 @@ std::vector<ProbeAnswer> Prober::TakeAnswers() {
   return std::exchange(answers_, {});
 }
 
-std::string Prober::driver_version() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return driver_version_;
-}
-
 void Prober::Stop() noexcept {
   stop_.store(true, std::memory_order_release);
   wake_.Signal();
@@ -99,19 +93,6 @@ void Prober::Add(ProbeAnswer answer) {
 }
 
 void Prober::Run() {
-  if (parts_.use_nvml) {
-    std::vector<std::string> problems;
-    nvml_ready_ = LoadNvml(&nvml_, &problems);
-    if (!nvml_ready_) Stats().Add(StatId::kNvmlUnavailable);
-    for (std::string& problem : problems) Add(std::move(problem));
-    char version[96] = {};
-    if (nvml_ready_ && nvml_.nvmlSystemGetDriverVersion != nullptr &&
-        nvml_.nvmlSystemGetDriverVersion(version, sizeof(version)) == kNvmlSuccess) {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      driver_version_ = version;
-    }
-  }
-  uint64_t next_sample_ns = MonotonicNs();
   while (!stop_.load(std::memory_order_acquire)) {
     const uint32_t seen = wake_.count();
     bool gate_was_shut = false;
@@ -129,14 +110,7 @@ void Prober::Run() {
       const std::lock_guard<std::mutex> lock(mutex_);
       requests_.pop_front();
     }
-    const uint64_t now_ns = MonotonicNs();
-    if (now_ns >= next_sample_ns) {
-      SampleDevices();
-      next_sample_ns = now_ns + kSamplePeriodNs;
-    }
-    const uint64_t until_sample_ns = next_sample_ns > now_ns ? next_sample_ns - now_ns : 0;
-    const uint64_t wait_ns = gate_was_shut ? std::min(kGateRetryNs, until_sample_ns) : until_sample_ns;
-    if (wait_ns != 0) wake_.WaitFor(seen, wait_ns);
+    wake_.WaitFor(seen, gate_was_shut ? kGateRetryNs : kIdleWaitNs);
   }
 }
 
@@ -240,28 +214,6 @@ bool Prober::AnswerOccupancy(const NewSignature& request) {
   return true;
 }
 
-void Prober::AnswerDevice(uint32_t device_id) {
-  DeviceRecord record = ReadDevice(*parts_.cuda, device_id);
-  KnownDevice known;
-  known.device_id = device_id;
-  if (nvml_ready_ && nvml_.nvmlDeviceGetHandleByPciBusId_v2 != nullptr && !record.pci_bus_id.empty() &&
-      nvml_.nvmlDeviceGetHandleByPciBusId_v2(record.pci_bus_id.c_str(), &known.nvml) == kNvmlSuccess) {
-    AddNvmlFacts(nvml_, known.nvml, &record);
-  } else {
-    known.nvml = nullptr;
-  }
-  devices_.push_back(known);
-  Add(std::move(record));
-  SampleDevices();
-}
-
-void Prober::SampleDevices() {
-  for (const KnownDevice& device : devices_) {
-    if (device.nvml == nullptr) continue;
-    DeviceSampleRecord sample = SampleNvml(nvml_, device.nvml);
-    sample.device_id = device.device_id;
-    Add(sample);
-  }
-}
+void Prober::AnswerDevice(uint32_t device_id) { Add(ReadDevice(*parts_.cuda, device_id)); }
 
 }  // namespace gx::inject

@@ -17,7 +17,6 @@
 #include "inject/function_table.h"
 #include "inject/futex.h"
 #include "inject/interner.h"
-#include "inject/nvml_api.h"
 #include "inject/probe_gate.h"
 #include "inject/record.h"
 
@@ -32,7 +31,7 @@ struct OccupancyAnswer {
   uint64_t signature_iid = 0;
   DriverOccupancyRecord occupancy;
 };
-using ProbeAnswer = std::variant<FunctionAnswer, OccupancyAnswer, DeviceRecord, DeviceSampleRecord, std::string>;
+using ProbeAnswer = std::variant<FunctionAnswer, OccupancyAnswer, DeviceRecord>;
 
 class Prober {
  public:
@@ -41,7 +40,6 @@ class Prober {
     const FunctionTable* functions = nullptr;
     ProbeGate* gate = nullptr;
     bool ask_functions = true;
-    bool use_nvml = true;
     // Called after answers were added.
     void (*answered)() = nullptr;
   };
@@ -56,8 +54,6 @@ class Prober {
 
   // [writer] Answers since the last call.
   std::vector<ProbeAnswer> TakeAnswers();
-  // The NVML driver version text; "" before NVML answered.
-  std::string driver_version();
 
   // The thread's body: returns after Stop.
   void Run();
@@ -71,30 +67,21 @@ class Prober {
     uint32_t ticket = 0;
   };
   using Request = std::variant<NewFunction, NewSignature, DeviceRequest, Marker>;
-  struct KnownDevice {
-    uint32_t device_id = 0;
-    NvmlDevice nvml = nullptr;
-  };
 
   // False: the gate is shut; try again later.
   bool Answer(const Request& request);
   bool AnswerFunction(const NewFunction& request);
   bool AnswerOccupancy(const NewSignature& request);
   void AnswerDevice(uint32_t device_id);
-  void SampleDevices();
   void Add(ProbeAnswer answer);
 
   Parts parts_;
   std::mutex mutex_;
   std::deque<Request> requests_;
   std::vector<ProbeAnswer> answers_;
-  std::string driver_version_;
   Pulse wake_;
   std::atomic<bool> stop_{false};
   std::atomic<uint32_t> done_ticket_{0};
-  NvmlApi nvml_;
-  bool nvml_ready_ = false;
-  std::vector<KnownDevice> devices_;
 };
 
 }  // namespace gx::inject

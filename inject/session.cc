@@ -24,6 +24,7 @@
 #include "inject/flusher.h"
 #include "inject/function_table.h"
 #include "inject/log.h"
+#include "inject/nvml_sampler.h"
 #include "inject/nvtx_handler.h"
 #include "inject/probe_gate.h"
 #include "inject/prober.h"
@@ -44,7 +45,8 @@ namespace {
 constexpr uint32_t kReasonExit = 1;
 constexpr uint32_t kReasonDisabled = 2;
 
-constexpr uint64_t kFormatWaitForDrainNs = 100'000'000;
+// A module's unload may wait this long for driver calls about its functions.
+constexpr uint64_t kUnloadWaitNs = 100'000'000;
 // The last frames are small; a disk that takes longer than this loses them rather than hold the program up.
 constexpr uint64_t kWriterWaitNs = 5'000'000'000;
 
@@ -61,6 +63,7 @@ struct Session {
   ProbeGate gate;
   CallbackRouter router;
   Prober prober;
+  NvmlSampler nvml;
   Recording recording;
   Flusher flusher;
   std::unique_ptr<Writer> writer;
@@ -184,15 +187,18 @@ void CUPTIAPI BufferCompleted(CUcontext context, uint32_t stream_id, uint8_t* bu
   });
 }
 
-// Asks, before a module or context goes, for what is still unknown of its functions: the writer reads what is queued,
-// the prober answers what that raises.
+// The writer reads what is queued, the prober answers what that raises. True: nothing is left to ask.
+bool WaitForAnswers(Session& session, uint64_t timeout_ns) {
+  if (session.gate.is_shut()) return false;
+  const uint32_t ticket = session.writer->RequestDrain();
+  return WaitUntil([&] { return static_cast<int32_t>(session.prober.done_ticket() - ticket) >= 0; }, timeout_ns);
+}
+
+// Asks, before a module or context goes, for what is still unknown of its functions.
 void BeforeUnload() {
   Session& session = GetSession();
   if (!session.threads_running || session.gate.is_shut()) return;
-  const uint32_t ticket = session.writer->RequestDrain();
-  const bool answered = WaitUntil([&] { return static_cast<int32_t>(session.prober.done_ticket() - ticket) >= 0; },
-                                  kFormatWaitForDrainNs);
-  if (!answered) Stats().Add(StatId::kUnloadWaitTimedOut);
+  if (!WaitForAnswers(session, kUnloadWaitNs)) Stats().Add(StatId::kUnloadWaitTimedOut);
 }
 
 void OnProfilerRegion(bool start) { GetSession().recording.Switch(start); }
@@ -223,6 +229,7 @@ bool StartThread(void* (*body)(void*), const char* name, Session* session) {
 
 void RunWriter(Session& session) { session.writer->Run(); }
 void RunProber(Session& session) { session.prober.Run(); }
+void RunNvml(Session& session) { session.nvml.Run(); }
 void RunFlusher(Session& session) { session.flusher.Run(); }
 
 // The end of the process, in order: the device, CUPTI's buffers, the writer; each with a deadline.
@@ -233,6 +240,8 @@ void EndSession() {
   if (!was_capturing && expected != State::kDisabled) return;
   if (!session.threads_running) return;
   SetNvtxEnabled(false);
+  // A short program's functions are still to be asked about.
+  (void)WaitForAnswers(session, session.config.exit_wait_ns / 4);
   session.flusher.Finish();
   if (!WaitUntil([&] { return session.flusher.device_idle(); }, session.config.exit_wait_ns)) {
     Stats().Add(StatId::kLaunchesInFlightAtExit);
@@ -251,6 +260,7 @@ void EndSession() {
   session.writer->Finish(was_capturing ? kReasonExit : kReasonDisabled, ReadClockPair(&session.cupti));
   (void)WaitUntil([&] { return session.writer->finished(); }, kWriterWaitNs);
   session.prober.Stop();
+  session.nvml.Stop();
   g_state.store(State::kDisabled);
 }
 
@@ -340,6 +350,7 @@ void StartSession() {
   writer_parts.contexts = &session.contexts;
   writer_parts.buffers = &session.buffers;
   writer_parts.prober = &session.prober;
+  writer_parts.nvml = &session.nvml;
   session.writer = std::make_unique<Writer>(writer_parts, MakeHeader(session));
   for (const std::string& problem : problems) {
     Log("gpuexec: %s", problem.c_str());
@@ -362,7 +373,6 @@ void StartSession() {
   prober_parts.functions = &session.functions;
   prober_parts.gate = &session.gate;
   prober_parts.ask_functions = session.config.occupancy;
-  prober_parts.use_nvml = session.config.nvml;
   prober_parts.answered = [] { GetSession().writer->Wake(); };
   session.prober.Attach(prober_parts);
   session.recording.Attach(&session.cupti, session.writer.get(), session.config.timing);
@@ -387,6 +397,10 @@ void StartSession() {
   flusher_parts.start_monotonic_ns = start_ns;
   session.flusher.Attach(flusher_parts);
 
+  // Overhead records name threads: by the system's ids, as everything else here does.
+  if (session.cupti.cuptiSetThreadIdType != nullptr) {
+    (void)session.cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+  }
   if (session.cupti.cuptiActivityRegisterCallbacks(BufferRequested, BufferCompleted) != CUPTI_SUCCESS) {
     Stats().Add(StatId::kCuptiErrors);
   }
@@ -399,6 +413,7 @@ void StartSession() {
     (void)session.cupti.cuptiUnsubscribe(session.subscriber);
     return;
   }
+  if (session.config.nvml) (void)StartThread(ThreadMain<RunNvml>, "gpuexec-nvml", &session);
   g_state.store(State::kCapturing);
   session.router.EnableCallbacks(session.subscriber);
   session.recording.Switch(!session.config.region_cuda && session.config.start_after_ns == 0);

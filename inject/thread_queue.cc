@@ -90,6 +90,8 @@ ThreadState* ThreadQueues::Current() noexcept {
       state.inside = false;
       state.call_cbid = 0;
       state.call_has_node = false;
+      state.has_pending_node = false;
+      state.cloned_graph_id = 0;
       for (auto& entry : state.streams) entry.valid = false;
       for (auto& entry : state.graphs) entry.graph = nullptr;
       uint32_t high_water = high_water_.load(std::memory_order_relaxed);

@@ -96,10 +96,15 @@ struct ThreadState {
   bool call_has_node = false;
   GraphNodeEvent call_node;
 
-  // Graph being instantiated.
+  // A node that was made outside the calls that we follow. Instantiating a graph makes each node twice to us, first as
+  // created, then as cloned: the second says more, so the first is held back until the next event.
+  bool has_pending_node = false;
+  GraphNodeEvent pending_node;
+  // The graph that nodes were last cloned into (CUPTI gives an executable graph the id of its copy of the graph).
+  uint32_t cloned_graph_id = 0;
+  uint32_t cloned_from_graph_id = 0;
   uint32_t cloned_kernel_nodes = 0;
   uint32_t cloned_conditional_nodes = 0;
-  uint32_t cloned_from_graph_id = 0;
 
   // Stream handle -> CUPTI's stream id; an entry holds while no stream has been destroyed since (`epoch`).
   struct StreamEntry {

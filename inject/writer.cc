@@ -169,10 +169,16 @@ void Writer::DrainAnswers() {
       encoder_.AddSignature(record);
     } else if (const auto* device = std::get_if<DeviceRecord>(&answer)) {
       encoder_.AddDevice(*device);
+      parts_.nvml->AddDevice(static_cast<uint32_t>(device->device_id), device->pci_bus_id);
+    }
+  }
+  for (const NvmlAnswer& answer : parts_.nvml->TakeAnswers()) {
+    if (const auto* device = std::get_if<DeviceRecord>(&answer)) {
+      encoder_.AddDevice(*device);
     } else if (const auto* sample = std::get_if<DeviceSampleRecord>(&answer)) {
       encoder_.AddDeviceSample(*sample);
     } else if (const auto* text = std::get_if<std::string>(&answer)) {
-      encoder_.AddDiagnostic(StatId::kUnspecified, *text);
+      encoder_.AddDiagnostic(StatId::kNvmlUnavailable, *text);
     }
   }
 }
@@ -453,7 +459,7 @@ void Writer::WriteFrame() {
     return;
   }
   if (!header_written_) {
-    header_.driver_version = parts_.prober == nullptr ? std::string() : parts_.prober->driver_version();
+    header_.driver_version = parts_.nvml->driver_version();
     encoder_.SetHeader(header_);
     header_written_ = true;
   }

@@ -20,6 +20,7 @@
 #include "inject/callback_router.h"
 #include "inject/config.h"
 #include "inject/interner.h"
+#include "inject/nvml_sampler.h"
 #include "inject/prober.h"
 #include "inject/thread_queue.h"
 #include "inject/trace_encoder.h"
@@ -45,6 +46,7 @@ class Writer final : private ActivityVisitor {
     ContextTable* contexts = nullptr;
     ActivityBuffers* buffers = nullptr;
     Prober* prober = nullptr;
+    NvmlSampler* nvml = nullptr;
   };
   // `header` is completed (driver version) when the first frame is written.
   Writer(const Parts& parts, HeaderRecord header);
