@@ -44,6 +44,7 @@ void Flusher::Run() {
     const uint32_t seen = wake_.count();
     const uint64_t now_ns = MonotonicNs();
     SwitchWindows(now_ns);
+    if (parts_.tick != nullptr) parts_.tick();
     if (now_ns >= next_clock_ns) {
       parts_.writer->Post(ReadClockPair(parts_.cupti));
       next_clock_ns = now_ns + kClockPeriodNs;

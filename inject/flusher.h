@@ -28,6 +28,8 @@ class Flusher {
     Recording* recording = nullptr;
     Writer* writer = nullptr;
     uint64_t start_monotonic_ns = 0;
+    // Called about ten times a second; null: nothing.
+    void (*tick)() = nullptr;
   };
   void Attach(const Parts& parts) { parts_ = parts; }
 

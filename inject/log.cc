@@ -33,6 +33,28 @@ int OpenLogFile(const std::string& path) noexcept {
   return MoveHigh(descriptor);
 }
 
+void WriteLine(int descriptor, const char* format, va_list arguments) noexcept {
+  const int error = errno;
+
+  char line[kMaxLineBytes];
+  const int prefix = snprintf(line, sizeof(line), "gpuexec %d: ", static_cast<int>(getpid()));
+  size_t length = prefix > 0 ? static_cast<size_t>(prefix) : 0;
+  const int wanted = vsnprintf(line + length, sizeof(line) - length, format, arguments);
+  if (wanted > 0) length = std::min(length + static_cast<size_t>(wanted), sizeof(line) - 1);
+  for (size_t i = 0; i < length; ++i) {
+    const auto byte = static_cast<unsigned char>(line[i]);
+    if (byte < 0x20 || byte == 0x7f) line[i] = '?';
+  }
+  line[length++] = '\n';
+
+  // A host that closed or replaced the descriptor must not find our words in its own file.
+  if (HasIdentity(descriptor, log_identity)) {
+    const SignalHeldBack no_sigpipe(SIGPIPE);
+    [[maybe_unused]] const ssize_t written = write(descriptor, line, length);
+  }
+  errno = error;
+}
+
 }  // namespace
 
 void OpenLog(const std::string& target) noexcept {
@@ -47,29 +69,20 @@ bool LogEnabled() noexcept { return log_descriptor.load(std::memory_order_acquir
 
 void Log(const char* format, ...) noexcept {
   const int descriptor = log_descriptor.load(std::memory_order_acquire);
-  if (descriptor < 0) return;
-  const int error = errno;
-
-  char line[kMaxLineBytes];
-  const int prefix = snprintf(line, sizeof(line), "gpuexec %d: ", static_cast<int>(getpid()));
-  size_t length = prefix > 0 ? static_cast<size_t>(prefix) : 0;
+  if (descriptor < 0 || descriptor == STDERR_FILENO) return;
   va_list arguments;
   va_start(arguments, format);
-  const int wanted = vsnprintf(line + length, sizeof(line) - length, format, arguments);
+  WriteLine(descriptor, format, arguments);
   va_end(arguments);
-  if (wanted > 0) length = std::min(length + static_cast<size_t>(wanted), sizeof(line) - 1);
-  for (size_t i = 0; i < length; ++i) {
-    const auto byte = static_cast<unsigned char>(line[i]);
-    if (byte < 0x20 || byte == 0x7f) line[i] = '?';
-  }
-  line[length++] = '\n';
+}
 
-  // A host that closed or replaced the descriptor must not find our words in its own file.
-  if (HasIdentity(descriptor, log_identity)) {
-    const SignalHeldBack no_sigpipe(SIGPIPE);
-    [[maybe_unused]] const ssize_t written = write(descriptor, line, length);
-  }
-  errno = error;
+void LogStart(const char* format, ...) noexcept {
+  const int descriptor = log_descriptor.load(std::memory_order_acquire);
+  if (descriptor < 0) return;
+  va_list arguments;
+  va_start(arguments, format);
+  WriteLine(descriptor, format, arguments);
+  va_end(arguments);
 }
 
 }  // namespace gx::inject

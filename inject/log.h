@@ -10,8 +10,11 @@ namespace gx::inject {
 // Opens the log (append, 0600, no symbolic link). `target` as in Config::log. Failure leaves logging off.
 void OpenLog(const std::string& target) noexcept;
 
-// [MT] printf-style; a newline is added; control bytes in the arguments are written as '?'; cut at 1,000 bytes.
+// [MT] printf-style; a newline is added; control bytes in the arguments are written as '?'; cut at 1,000 bytes. Goes to
+// a log file only: the program's stderr gets the one line of LogStart and no more.
 void Log(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
+// [MT] The same for the line that says how the library started.
+void LogStart(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
 
 // True where Log writes somewhere.
 bool LogEnabled() noexcept;

@@ -32,7 +32,7 @@ void Recording::EnableKinds() {
     const std::string problem = std::string("CUPTI refused the activity kind ") + kKindNames[i] + ": error " +
                                 std::to_string(static_cast<int>(result)) +
                                 (text != nullptr ? " (" + std::string(text) + ")" : "");
-    Log("gpuexec: %s", problem.c_str());
+    Log("%s", problem.c_str());
     writer_->Post(DiagnosticItem{StatId::kActivityKindsRefused, problem});
   }
 }

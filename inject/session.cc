@@ -23,6 +23,7 @@
 #include "inject/dynamic_library.h"
 #include "inject/flusher.h"
 #include "inject/function_table.h"
+#include "inject/import_patch.h"
 #include "inject/log.h"
 #include "inject/nvml_sampler.h"
 #include "inject/nvtx_handler.h"
@@ -44,6 +45,7 @@ namespace {
 // Values of gpuexec.v1.Trailer.Reason.
 constexpr uint32_t kReasonExit = 1;
 constexpr uint32_t kReasonDisabled = 2;
+constexpr uint32_t kReasonYielded = 3;
 
 // A module's unload may wait this long for driver calls about its functions.
 constexpr uint64_t kUnloadWaitNs = 100'000'000;
@@ -70,6 +72,7 @@ struct Session {
   CUpti_SubscriberHandle subscriber = nullptr;
   bool memory_ready = false;
   bool threads_running = false;
+  std::atomic<bool> ended{false};
 };
 
 // Made at first use, never destroyed.
@@ -86,7 +89,7 @@ bool PrepareMemory(Session* session) {
   const uint64_t memory_bytes = session->config.memory_bytes;
   session->memory_ready = session->queues.Allocate(memory_bytes * 3 / 8) &&
                           session->functions.Allocate(memory_bytes / 8) && session->buffers.Allocate(memory_bytes / 2);
-  if (!session->memory_ready) Log("gpuexec: no memory for queues and buffers: nothing is recorded");
+  if (!session->memory_ready) LogStart("no memory for queues and buffers: nothing is recorded");
   return session->memory_ready;
 }
 
@@ -232,13 +235,14 @@ void RunProber(Session& session) { session.prober.Run(); }
 void RunNvml(Session& session) { session.nvml.Run(); }
 void RunFlusher(Session& session) { session.flusher.Run(); }
 
-// The end of the process, in order: the device, CUPTI's buffers, the writer; each with a deadline.
-void EndSession() {
+// The end of recording, in order: the device, CUPTI's buffers, the writer; each with a deadline. Once: later calls
+// return at once.
+void EndSession(uint32_t reason) {
   Session& session = GetSession();
   State expected = State::kCapturing;
   const bool was_capturing = g_state.compare_exchange_strong(expected, State::kDraining);
   if (!was_capturing && expected != State::kDisabled) return;
-  if (!session.threads_running) return;
+  if (!session.threads_running || session.ended.exchange(true)) return;
   SetNvtxEnabled(false);
   // A short program's functions are still to be asked about.
   (void)WaitForAnswers(session, session.config.exit_wait_ns / 4);
@@ -257,7 +261,7 @@ void EndSession() {
   if (!WaitUntil([&] { return session.flusher.flushed(); }, session.config.exit_wait_ns)) {
     Stats().Add(StatId::kFinalFlushTimedOut);
   }
-  session.writer->Finish(was_capturing ? kReasonExit : kReasonDisabled, ReadClockPair(&session.cupti));
+  session.writer->Finish(was_capturing ? reason : kReasonDisabled, ReadClockPair(&session.cupti));
   (void)WaitUntil([&] { return session.writer->finished(); }, kWriterWaitNs);
   session.prober.Stop();
   session.nvml.Stop();
@@ -265,7 +269,47 @@ void EndSession() {
 }
 
 void OnExit() {
-  Guarded([] { EndSession(); });
+  Guarded([] { EndSession(kReasonExit); });
+}
+
+// GPUEXEC_YIELD=1: another client subscribes. Ours gives back what CUPTI holds for it, then the other's call goes on as
+// if we had never been there. Runs on the other client's thread, inside its call.
+void YieldToOtherClient() noexcept {
+  Guarded([] {
+    Session& session = GetSession();
+    if (!Capturing()) return;
+    Stats().Add(StatId::kDetachedForOtherClient);
+    session.writer->Post(DiagnosticItem{
+        StatId::kDetachedForOtherClient,
+        "another CUPTI client subscribed and GPUEXEC_YIELD=1 is set: recording ended here, the program goes on"});
+    session.recording.Switch(false);
+    EndSession(kReasonYielded);
+    (void)session.cupti.cuptiUnsubscribe(session.subscriber);
+  });
+}
+
+CUptiResult CUPTIAPI YieldingSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
+                                       void* userdata) {
+  YieldToOtherClient();
+  return GetSession().cupti.cuptiSubscribe(subscriber, callback, userdata);
+}
+
+CUptiResult CUPTIAPI YieldingSubscribeV2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
+                                         void* userdata, CUpti_SubscriberParams* parameters) {
+  YieldToOtherClient();
+  return GetSession().cupti.cuptiSubscribe_v2(subscriber, callback, userdata, parameters);
+}
+
+// Libraries come and go: look again whenever one was loaded.
+void WatchForOtherClients() {
+  static std::atomic<uint64_t> seen{0};
+  const uint64_t count = LoadedObjectsCount();
+  if (!Capturing() || seen.exchange(count) == count) return;
+  const uint32_t changed = RedirectImports("cuptiSubscribe", reinterpret_cast<void*>(&YieldingSubscribe)) +
+                           (GetSession().cupti.cuptiSubscribe_v2 == nullptr
+                                ? 0
+                                : RedirectImports("cuptiSubscribe_v2", reinterpret_cast<void*>(&YieldingSubscribeV2)));
+  if (changed != 0) Log("%u imports of cuptiSubscribe are watched (GPUEXEC_YIELD=1)", changed);
 }
 
 // In the child of a fork: threads, CUPTI and the file belong to the parent.
@@ -353,14 +397,15 @@ void StartSession() {
   writer_parts.nvml = &session.nvml;
   session.writer = std::make_unique<Writer>(writer_parts, MakeHeader(session));
   for (const std::string& problem : problems) {
-    Log("gpuexec: %s", problem.c_str());
+    Log("%s", problem.c_str());
     session.writer->Post(DiagnosticItem{StatId::kUnspecified, problem});
   }
   for (const std::string& problem : fatal) {
-    Log("gpuexec: %s", problem.c_str());
+    Log("%s", problem.c_str());
     session.writer->Post(DiagnosticItem{StatId::kUnspecified, problem});
   }
   if (!subscribed) {
+    LogStart("gpuexec %s records nothing: %s", kVersion, fatal.empty() ? "" : fatal.front().c_str());
     if (!have_cupti) Stats().Add(StatId::kCuptiErrors);
     g_state.store(State::kDisabled);
     SetNvtxEnabled(false);
@@ -395,6 +440,7 @@ void StartSession() {
   flusher_parts.recording = &session.recording;
   flusher_parts.writer = session.writer.get();
   flusher_parts.start_monotonic_ns = start_ns;
+  flusher_parts.tick = session.config.yield ? WatchForOtherClients : nullptr;
   session.flusher.Attach(flusher_parts);
 
   // Overhead records name threads: by the system's ids, as everything else here does.
@@ -420,8 +466,9 @@ void StartSession() {
   pthread_atfork(nullptr, nullptr, OnForkInChild);
   std::atexit(OnExit);
   OfferNvtx(session);
-  Log("gpuexec %s: recording (CUPTI %s at %s)", kVersion, CuptiVersionText(session.cupti.version).c_str(),
-      session.cupti.path.c_str());
+  if (session.config.yield) WatchForOtherClients();
+  LogStart("gpuexec %s records to %s (CUPTI %s at %s)", kVersion, session.config.output.c_str(),
+           CuptiVersionText(session.cupti.version).c_str(), session.cupti.path.c_str());
 }
 
 bool StartNvtx(const void* (*get_export_table)(uint32_t)) {

@@ -23,6 +23,7 @@ constexpr uint64_t kThreadCheckPeriodNs = 1'000'000'000;
 constexpr uint64_t kSummaryPeriodNs = 10'000'000'000;
 // Buffers decoded before queues are looked at again: queues are smaller than buffers.
 constexpr int kBuffersPerRound = 4;
+constexpr size_t kInboxRoom = 256;
 
 template <typename Event>
 bool ReadEvent(const uint8_t* data, uint32_t bytes, Event* event) {
@@ -42,6 +43,10 @@ Writer::Writer(const Parts& parts, HeaderRecord header)
     : parts_(parts), header_(std::move(header)), interner_(&encoder_, parts.functions) {
   // Leaked with the session: threads may still use it while the process ends.
   if (parts_.cupti != nullptr) decoder_ = new ActivityDecoder(parts_.cupti);
+  // The two vectors change places and keep their room: a program that switches a region on and off (a callback) does
+  // not allocate here.
+  inbox_.reserve(kInboxRoom);
+  inbox_read_.reserve(kInboxRoom);
   last_frame_ns_ = MonotonicNs();
   last_summary_ns_ = last_frame_ns_;
 }
@@ -138,12 +143,11 @@ void Writer::DrainBuffers() {
 }
 
 void Writer::DrainInbox() {
-  std::vector<InboxItem> items;
   {
     const std::lock_guard<std::mutex> lock(inbox_mutex_);
-    items.swap(inbox_);
+    inbox_.swap(inbox_read_);
   }
-  for (const InboxItem& item : items) {
+  for (const InboxItem& item : inbox_read_) {
     if (const auto* pair = std::get_if<ClockPairRecord>(&item)) {
       encoder_.AddClockPair(*pair);
     } else if (const auto* window = std::get_if<WindowRecord>(&item)) {
@@ -152,6 +156,7 @@ void Writer::DrainInbox() {
       encoder_.AddDiagnostic(diagnostic->stat, diagnostic->text);
     }
   }
+  inbox_read_.clear();
 }
 
 void Writer::DrainAnswers() {
@@ -435,11 +440,11 @@ bool Writer::OpenFile() {
   if (!file_.Open(path, header_.pid, &problem)) {
     file_refused_ = true;
     Stats().Add(StatId::kWriteFailed);
-    Log("gpuexec: %s", problem.c_str());
+    Log("%s", problem.c_str());
     return false;
   }
   if (!problem.empty()) encoder_.AddDiagnostic(StatId::kOutputNameTaken, problem);
-  Log("gpuexec: trace is written to %s", file_.path().c_str());
+  Log("trace is written to %s", file_.path().c_str());
   return true;
 }
 

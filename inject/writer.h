@@ -110,6 +110,7 @@ class Writer final : private ActivityVisitor {
 
   std::mutex inbox_mutex_;
   std::vector<InboxItem> inbox_;
+  std::vector<InboxItem> inbox_read_;
   std::atomic<uint32_t> drain_requested_{0};
   uint32_t drain_marked_ = 0;
 
