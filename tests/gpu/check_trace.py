@@ -255,11 +255,8 @@ def command_analyzer(arguments, rows):
 
 def report_rows(report):
     """(name, kernels) of each row of gx-analyze's JSON report."""
-    for row in report.get("kernels", report.get("row", report.get("rows", []))):
-        name = row.get("mangled_name") or row.get("mangledName") or row.get("name") or row.get("key") or "?"
-        calls = row.get("calls", row.get("count", row.get("kernels", 0)))
-        # Protobuf's JSON writes 64-bit integers as strings.
-        yield name, int(calls)
+    for row in report["kernels"]:
+        yield row["name"], row["calls"]
 
 
 def main():

@@ -70,8 +70,8 @@ class _Counts:
 
     def add_trace(self, path):
         with open(path, encoding="utf-8", errors="replace") as file:
-            events = json.load(file)["traceEvents"]
-        for event in events:
+            trace = json.load(file)
+        for event in trace["traceEvents"] if isinstance(trace, dict) else trace:
             category = event.get("cat")
             if category == "kernel":
                 name = event["name"]

@@ -25,7 +25,7 @@ def main():
             torch.nn.TransformerEncoder(layer, num_layers=4), torch.nn.Flatten(), torch.nn.Linear(TOKENS * WIDTH, CLASSES)
         )
         state["model"] = model.cuda().train()
-        state["optimizer"] = torch.optim.AdamW(state["model"].parameters(), lr=1e-3)
+        state["optimizer"] = torch.optim.AdamW(state["model"].parameters(), lr=1e-5)
         state["x"] = torch.randn(BATCH, TOKENS, WIDTH, device="cuda")
         state["y"] = torch.randint(0, CLASSES, (BATCH,), device="cuda")
 
