@@ -69,10 +69,10 @@ gx_jobs() {
   echo $((cores < gigabytes ? cores : gigabytes))
 }
 
-# gx_build PRESET FOLDER [cmake option...]: installs, configures and builds. Progress on stderr.
+# gx_build PRESET FOLDER TARGET [cmake option...]: installs, configures and builds. Progress on stderr.
 gx_build() {
-  local preset=$1 folder=$2
-  shift 2
+  local preset=$1 folder=$2 target=$3
+  shift 3
   gx_install "build gpuexec" "${gx_build_packages[@]}"
   local tool
   for tool in cmake ninja protoc; do
@@ -95,7 +95,7 @@ gx_build() {
   sed -n 's/^-- Left out/Left out/p' "$log" >&2
   rm -f "$log"
   say "Building $folder/"
-  cmake --build "$folder" --parallel "$(gx_jobs)" >&2 || die "the build failed"
+  cmake --build "$folder" --target "$target" --parallel "$(gx_jobs)" >&2 || die "the build failed"
 }
 
 # True where a program could launch a kernel.
