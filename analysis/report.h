@@ -106,7 +106,7 @@ struct RunSection {
   uint64_t graph_launches = 0;
   uint64_t refused_launches = 0;
   uint64_t kernels = 0;
-  // Kernel and graph launches between the first and the last one.
+  // Launch calls between the first and the last one; 0: fewer than two.
   double launches_per_second = 0;
   uint64_t launch_span_ns = 0;
   uint64_t off_windows_ns = 0;

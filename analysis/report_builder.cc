@@ -244,8 +244,9 @@ RunSection BuildRun(const TraceModel& model) {
   run.kernels = accounting.kernel_records() + accounting.summarised_kernels;
   if (model.last_launch_ns > model.first_launch_ns) {
     run.launch_span_ns = model.last_launch_ns - model.first_launch_ns;
-    run.launches_per_second = static_cast<double>(accounting.launches + accounting.graph_launches) * 1e9 /
-                              static_cast<double>(run.launch_span_ns);
+    // Between n launches lie n - 1 intervals.
+    const uint64_t launches = accounting.launches + accounting.graph_launches + accounting.refused_launches;
+    run.launches_per_second = static_cast<double>(launches - 1) * 1e9 / static_cast<double>(run.launch_span_ns);
   }
   for (const auto& [id, window] : model.windows) {
     run.window_switch_ns += window.switch_cost_ns();
@@ -407,6 +408,19 @@ class ProcessKernels {
           if (candidate->definition.device_id() != summarised.device_id) continue;
           signature = candidate;
           ++candidates;
+        }
+        // No kernel of these attributes was joined before the size limit: a signature that agrees with them will do.
+        if (candidates == 0 && summarised.attributes != kNone) {
+          const pb::KernelAttributes& record = model_.attributes.at(summarised.attributes);
+          for (const SignatureEntry& known : model_.signatures) {
+            if (!known.defined || known.from_activity || known.definition.device_id() != summarised.device_id ||
+                model_.FunctionName(known) != model_.NameOf(record.name_iid()) ||
+                !SignatureDifferences(model_, known, record).empty()) {
+              continue;
+            }
+            signature = &known;
+            ++candidates;
+          }
         }
         // A summary knows the kernel record only; where that stands for one signature, it is that one's.
         if (candidates != 1) {

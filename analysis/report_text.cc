@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "analysis/format.h"
+#include "analysis/report_names.h"
 #include "analysis/stat_catalog.h"
 
 namespace gx::analysis {
@@ -273,7 +274,6 @@ class Table {
     next_ = (next_ + 1) % columns_.size();
   }
   void Write(Writer* out) const {
-    std::string header = "  ";
     std::vector<size_t> widths;
     for (const Column& column : columns_) {
       size_t width = column.title.size();
@@ -337,6 +337,27 @@ std::string MedianText(const KernelGroup& group) {
       break;
   }
   return std::string(kUnknown);
+}
+
+// The verdict, and what it rests on where that is not every clean call of the run.
+std::string VerdictText(const KernelGroup& group) {
+  std::vector<std::string> remarks;
+  if (group.measured_insufficient()) remarks.push_back(absl::StrCat(group.clean_count, " clean"));
+  if (group.durations.sample_count < group.durations.count) {
+    remarks.push_back(absl::StrCat(FormatCount(group.durations.sample_count), " sampled"));
+  }
+  if (group.summarised_count > 0) remarks.push_back(absl::StrCat(FormatCount(group.summarised_count), " in sums only"));
+  return absl::StrCat(VerdictWord(group), remarks.empty() ? "" : absl::StrCat(" (", absl::StrJoin(remarks, ", "), ")"));
+}
+
+// A short name is for a line of a terminal; --wide shows all of it.
+std::string ShortName(const std::string& name) {
+  constexpr size_t kMaxShortName = 120;
+  if (name.size() <= kMaxShortName) return name;
+  size_t cut = kMaxShortName;
+  // Not inside a UTF-8 sequence.
+  while (cut > 0 && (static_cast<unsigned char>(name[cut]) & 0xC0) == 0x80) --cut;
+  return absl::StrCat(name.substr(0, cut), "...");
 }
 
 std::string KindText(const LaunchConfiguration& launch) {
@@ -411,10 +432,7 @@ void WriteKernels(const Report& report, bool wide, Writer* out) {
       table.Put(measured ? FormatNs(ns) : std::string(kUnknown));
     }
     table.Put(measured ? FormatRatio(group.overlapped_ratio) : std::string(kUnknown));
-    table.Put(group.measured_insufficient() ? absl::StrCat("measured_insufficient (", group.clean_count, " clean)")
-              : group.durations.sample_count < group.durations.count
-                  ? absl::StrCat("measured (", FormatCount(group.durations.sample_count), " sampled)")
-                  : "measured");
+    table.Put(VerdictText(group));
     if (!by.signature)
       table.Put(group.signature_count == 0 ? std::string(kUnknown) : FormatCount(group.signature_count));
     if (!names) continue;
@@ -424,7 +442,7 @@ void WriteKernels(const Report& report, bool wide, Writer* out) {
     table.Put(SharedText(group.launch));
     table.Put(OptionalText(group.launch.driver_occupancy_blocks_per_sm));
     if (kinds) table.Put(KindText(group.launch));
-    const std::string& name = wide ? group.full_name : group.short_name;
+    const std::string name = wide ? group.full_name : ShortName(group.short_name);
     table.Put(name.empty() ? "(name unknown)" : name);
   }
   table.Write(out);

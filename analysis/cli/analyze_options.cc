@@ -123,7 +123,12 @@ absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(const std::vector<std::string
         options.version = true;
         return options;
       case ':':
-        return Usage(absl::StrCat(Printable(copies[static_cast<size_t>(index_before)]), " needs a value"));
+        for (const option& known : kOptions) {
+          if (known.name != nullptr && known.val == ::optopt) {
+            return Usage(absl::StrCat("--", known.name, " needs a value"));
+          }
+        }
+        return Usage(absl::StrCat("-", std::string(1, static_cast<char>(::optopt)), " needs a value"));
       default: {
         // getopt moves operands behind options: the offending word is the one just passed.
         const size_t at = static_cast<size_t>(std::max(1, std::max(index_before, ::optind - 1)));

@@ -1,0 +1,81 @@
+#include "analysis/cli/analyze_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/report_names.h"
+#include "tests/support/status_matchers.h"
+
+namespace gx::analysis {
+namespace {
+
+using ::gx::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+void ExpectUsageError(const std::vector<std::string>& arguments, const std::string& what) {
+  EXPECT_THAT(ParseAnalyzeOptions(arguments).status(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(what)));
+}
+
+TEST(AnalyzeOptionsTest, ATraceAloneGivesTextBySignature) {
+  const auto options = ParseAnalyzeOptions({"a.pb"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_THAT(options->traces, ElementsAre("a.pb"));
+  EXPECT_THAT(options->formats, ElementsAre(OutputFormat::kText));
+  EXPECT_THAT(GroupingWords(options->report.grouping), ElementsAre("signature"));
+  EXPECT_EQ(options->report.top, kDefaultTextTop);
+}
+
+TEST(AnalyzeOptionsTest, OptionsAndTracesMayBeMixed) {
+  const auto options = ParseAnalyzeOptions({"a.pb", "--by", "nvtx,name", "b.pb", "--top=3", "--wide", "--sort",
+                                            "median", "--filter", "gemm", "--", "--c.pb"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_THAT(options->traces, ElementsAre("a.pb", "b.pb", "--c.pb"));
+  EXPECT_THAT(GroupingWords(options->report.grouping), ElementsAre("name", "nvtx"));
+  EXPECT_EQ(options->report.top, 3u);
+  EXPECT_TRUE(options->wide);
+  EXPECT_EQ(options->report.sort, SortKey::kMedian);
+  EXPECT_TRUE(options->report.filter.Matches("sgemm"));
+}
+
+TEST(AnalyzeOptionsTest, FormsForProgramsHoldAllRows) {
+  EXPECT_EQ(ParseAnalyzeOptions({"--format", "csv", "a.pb"})->report.top, 0u);
+  EXPECT_EQ(ParseAnalyzeOptions({"--format", "json", "--top", "5", "a.pb"})->report.top, 5u);
+}
+
+TEST(AnalyzeOptionsTest, ParsingTwiceStartsAnew) {
+  EXPECT_TRUE(ParseAnalyzeOptions({"--wide", "a.pb"})->wide);
+  EXPECT_FALSE(ParseAnalyzeOptions({"a.pb"})->wide);
+}
+
+TEST(AnalyzeOptionsTest, HelpNeedsNoTrace) {
+  EXPECT_TRUE(ParseAnalyzeOptions({"--help"})->help);
+  EXPECT_TRUE(ParseAnalyzeOptions({"-h"})->help);
+  EXPECT_TRUE(ParseAnalyzeOptions({"--version"})->version);
+  EXPECT_THAT(AnalyzeHelp(), HasSubstr("examples"));
+}
+
+TEST(AnalyzeOptionsTest, EachMistakeIsNamed) {
+  ExpectUsageError({}, "no trace is named");
+  ExpectUsageError({"--format", "xml", "a.pb"}, "'xml' is not one of text, json, csv");
+  ExpectUsageError({"--format", "", "a.pb"}, "'' is not one of");
+  ExpectUsageError({"--format", "text,json", "a.pb"}, "several formats need --output");
+  ExpectUsageError({"--by", "colour", "a.pb"}, "'colour' is not one of signature, name, nvtx, stream, device");
+  ExpectUsageError({"--sort", "age", "a.pb"}, "'age' is not one of total, calls, median, max, overlap, name");
+  ExpectUsageError({"--top", "many", "a.pb"}, "'many' is not a number");
+  ExpectUsageError({"--top", "-1", "a.pb"}, "'-1' is not a number");
+  ExpectUsageError({"--filter", "(", "a.pb"}, "no POSIX extended regular expression");
+  ExpectUsageError({"--bogus", "a.pb"}, "unknown option '--bogus'");
+  ExpectUsageError({"a.pb", "--bogus"}, "unknown option '--bogus'");
+  ExpectUsageError({"-x", "a.pb"}, "unknown option '-x'");
+  ExpectUsageError({"a.pb", "--top"}, "--top needs a value");
+  ExpectUsageError({"--output", "", "a.pb"}, "the name is empty");
+}
+
+TEST(AnalyzeOptionsTest, ErrorsPrintNoControlBytes) {
+  ExpectUsageError({"--sort", "\x1b[2J", "a.pb"}, "'\\x1b[2J' is not one of");
+  ExpectUsageError({"--\x1b[2J", "a.pb"}, "unknown option '--\\x1b[2J'");
+}
+
+}  // namespace
+}  // namespace gx::analysis

@@ -1,0 +1,56 @@
+#include "analysis/format.h"
+
+#include <gtest/gtest.h>
+
+namespace gx::analysis {
+namespace {
+
+TEST(FormatTest, DurationsHaveThreeDigitsAndAUnit) {
+  EXPECT_EQ(FormatNs(0), "0 ns");
+  EXPECT_EQ(FormatNs(999), "999 ns");
+  EXPECT_EQ(FormatNs(999.6), "1.00 us");
+  EXPECT_EQ(FormatNs(2048), "2.05 us");
+  EXPECT_EQ(FormatNs(14'900'000), "14.9 ms");
+  EXPECT_EQ(FormatNs(999'600'000), "1.00 s");
+  EXPECT_EQ(FormatNs(61e9), "61.0 s");
+  EXPECT_EQ(FormatNs(660e9), "11.0 min");
+  EXPECT_EQ(FormatNs(3720e9), "1 h 02 min");
+}
+
+TEST(FormatTest, CountsHaveCommas) {
+  EXPECT_EQ(FormatCount(0), "0");
+  EXPECT_EQ(FormatCount(999), "999");
+  EXPECT_EQ(FormatCount(1000), "1,000");
+  EXPECT_EQ(FormatCount(UINT64_MAX), "18,446,744,073,709,551,615");
+}
+
+TEST(FormatTest, BytesAreBinary) {
+  EXPECT_EQ(FormatBytes(0), "0 B");
+  EXPECT_EQ(FormatBytes(1023), "1023 B");
+  EXPECT_EQ(FormatBytes(1536), "1.50 KiB");
+  EXPECT_EQ(FormatBytes(16777216), "16 MiB");
+  EXPECT_EQ(FormatBytes(UINT64_MAX), "16384 PiB");
+}
+
+TEST(FormatTest, FrequenciesAreDecimal) {
+  EXPECT_EQ(FormatHz(500), "500 Hz");
+  EXPECT_EQ(FormatHz(345e6), "345 MHz");
+  EXPECT_EQ(FormatHz(1'980e6), "1.980 GHz");
+}
+
+TEST(FormatTest, ARatioAboveZeroNeverLooksLikeZero) {
+  EXPECT_EQ(FormatRatio(0), "0.0 %");
+  EXPECT_EQ(FormatRatio(0.00001), "<0.1 %");
+  EXPECT_EQ(FormatRatio(0.1234), "12.3 %");
+  EXPECT_EQ(FormatRatio(1), "100.0 %");
+}
+
+TEST(FormatTest, DecimalsAreShort) {
+  EXPECT_EQ(FormatDecimal(2048, 6), "2048");
+  EXPECT_EQ(FormatDecimal(2048.5, 6), "2048.5");
+  EXPECT_EQ(FormatDecimal(0, 6), "0");
+  EXPECT_EQ(FormatDecimal(1200, 0), "1200");
+}
+
+}  // namespace
+}  // namespace gx::analysis

@@ -1,0 +1,253 @@
+#include "analysis/report_builder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "analysis/trace_importer.h"
+#include "tests/support/textproto.h"
+
+namespace gx::analysis {
+namespace {
+
+using ::gx::testing::PacketFromText;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+namespace pb = gpuexec::v1;
+
+// Two kernels, "gemm" and "add"; all are orphans unless a test launches them.
+constexpr char kDefinitions[] = R"(
+  header { format_major: 1 pid: 17 host_name: "h" start { cupti_ns: 1000 monotonic_ns: 1000 } }
+  name { iid: 1 value: "gemm" } name { iid: 2 value: "add" }
+  kernel_attributes { iid: 1 name_iid: 1 grid_x: 4 grid_y: 1 grid_z: 1 block_x: 64 block_y: 1 block_z: 1 registers_per_thread: 90 }
+  kernel_attributes { iid: 2 name_iid: 2 grid_x: 8 grid_y: 1 grid_z: 1 block_x: 32 block_y: 1 block_z: 1 registers_per_thread: 20 }
+  kernel_attributes { iid: 3 name_iid: 2 grid_x: 9 grid_y: 1 grid_z: 1 block_x: 32 block_y: 1 block_z: 1 registers_per_thread: 20 }
+  track { iid: 1 device_id: 0 context_id: 1 stream_id: 7 }
+  track { iid: 2 device_id: 1 context_id: 2 stream_id: 9 }
+)";
+
+std::string Kernels(int count, int attributes, int track, int start, int duration) {
+  std::string starts;
+  for (int i = 0; i < count; ++i) starts += i == 0 ? "0" : ", 1000";
+  return "kernel_batch { count: " + std::to_string(count) +
+         " timing: TIMING_COMPLETE base_start_ns: " + std::to_string(start) + " start_unit_ns: 1 start_delta: [" +
+         starts + "] duration_unit_ns: 1 duration: [" + std::to_string(duration) +
+         "] base_correlation_id: 1 track_iid: [" + std::to_string(track) + "] attributes_iid: [" +
+         std::to_string(attributes) + "] }";
+}
+
+TraceModel Import(const std::vector<std::string>& packets, const ReportRequest& request) {
+  ImportOptions options;
+  options.dimensions = DimensionsFor(request);
+  TraceImporter importer(options);
+  importer.Import(PacketFromText(kDefinitions));
+  for (const std::string& packet : packets) importer.Import(PacketFromText(packet));
+  return importer.Finish();
+}
+
+Report Build(const std::vector<std::string>& packets, const ReportRequest& request = {}) {
+  std::vector<TraceModel> models;
+  models.push_back(Import(packets, request));
+  return BuildReport(models, request);
+}
+
+const std::vector<std::string>& ThreeKernels() {
+  static const auto* const kPackets = new std::vector<std::string>{
+      Kernels(30, 1, 1, 100'000, 500), Kernels(30, 2, 1, 200'000, 100), Kernels(10, 3, 2, 300'000, 100)};
+  return *kPackets;
+}
+
+std::vector<std::string> Names(const Report& report) {
+  std::vector<std::string> names;
+  for (const KernelGroup& group : report.kernels) names.push_back(group.full_name);
+  return names;
+}
+
+TEST(ReportBuilderTest, RowsAreSortedByTotalAndSharesSumToOne) {
+  const Report report = Build(ThreeKernels());
+  EXPECT_THAT(Names(report), ElementsAre("gemm", "add", "add"));
+  double shares = 0;
+  for (const KernelGroup& group : report.kernels) shares += group.share_ratio;
+  EXPECT_DOUBLE_EQ(shares, 1.0);
+  EXPECT_EQ(report.kernels[0].calls, 30u);
+  EXPECT_EQ(report.kernels[0].total_ns, 15'000u);
+  EXPECT_EQ(report.kernels[0].durations.median_ns, 500);
+  EXPECT_EQ(report.kernels[0].launch.registers_per_thread, 90u);
+}
+
+TEST(ReportBuilderTest, FewerThanTwentyCleanSamplesGiveNoVerdict) {
+  const Report report = Build({Kernels(22, 1, 1, 100'000, 500), Kernels(23, 2, 1, 200'000, 100)});
+  // Three of each are warm-up.
+  EXPECT_EQ(report.kernels[0].clean_count, 19u);
+  EXPECT_EQ(report.kernels[0].basis, MedianBasis::kFewClean);
+  EXPECT_TRUE(report.kernels[0].measured_insufficient());
+  EXPECT_EQ(report.kernels[1].basis, MedianBasis::kClean);
+  EXPECT_FALSE(report.kernels[1].measured_insufficient());
+}
+
+TEST(ReportBuilderTest, WithoutACleanSampleTheMedianIsThatOfTheOthersAndSaysSo) {
+  const Report report = Build({Kernels(2, 1, 1, 100'000, 500)});
+  EXPECT_EQ(report.kernels[0].basis, MedianBasis::kNotClean);
+  EXPECT_EQ(report.kernels[0].durations.median_ns, 500);
+}
+
+TEST(ReportBuilderTest, SortKeysSort) {
+  ReportRequest request;
+  request.sort = SortKey::kName;
+  EXPECT_THAT(Names(Build(ThreeKernels(), request)), ElementsAre("add", "add", "gemm"));
+  request.sort = SortKey::kCalls;
+  EXPECT_EQ(Build(ThreeKernels(), request).kernels.back().calls, 10u);
+}
+
+TEST(ReportBuilderTest, TopCutsAndSaysHowManyThereWere) {
+  ReportRequest request;
+  request.top = 1;
+  const Report report = Build(ThreeKernels(), request);
+  EXPECT_THAT(report.kernels, SizeIs(1));
+  EXPECT_EQ(report.kernel_groups_matched, 3u);
+}
+
+TEST(ReportBuilderTest, AFilterKeepsSharesOfTheWholeProcess) {
+  ReportRequest request;
+  request.filter = *NameFilter::Compile("^gemm$");
+  const Report report = Build(ThreeKernels(), request);
+  EXPECT_THAT(Names(report), ElementsAre("gemm"));
+  EXPECT_DOUBLE_EQ(report.kernels[0].share_ratio, 15'000.0 / 19'000.0);
+  EXPECT_EQ(report.kernel_groups_total, 3u);
+}
+
+TEST(ReportBuilderTest, ByNameJoinsSignaturesAndShowsOnlyWhatTheyShare) {
+  ReportRequest request;
+  request.grouping = {.signature = false, .name = true};
+  const Report report = Build(ThreeKernels(), request);
+  EXPECT_THAT(Names(report), ElementsAre("gemm", "add"));
+  EXPECT_EQ(report.kernels[1].signature_count, 2u);
+  EXPECT_EQ(report.kernels[1].calls, 40u);
+  EXPECT_EQ(report.kernels[1].launch.grid, std::nullopt);
+  EXPECT_EQ(report.kernels[1].launch.block, (Dim{32, 1, 1}));
+}
+
+TEST(ReportBuilderTest, ByDeviceAndByStreamSeparateThem) {
+  ReportRequest request;
+  request.grouping = {.signature = false, .device = true};
+  Report report = Build(ThreeKernels(), request);
+  ASSERT_THAT(report.kernels, SizeIs(2));
+  EXPECT_EQ(report.kernels[0].device_id, 0u);
+  EXPECT_EQ(report.kernels[1].device_id, 1u);
+  request.grouping = {.signature = false, .stream = true};
+  report = Build(ThreeKernels(), request);
+  ASSERT_THAT(report.kernels, SizeIs(2));
+  EXPECT_EQ(report.kernels[1].stream, "device 1 context 2 stream 9");
+}
+
+TEST(ReportBuilderTest, AFilterWorksWhereRowsHaveNoNames) {
+  ReportRequest request;
+  request.grouping = {.signature = false, .stream = true};
+  request.filter = *NameFilter::Compile("gemm");
+  const Report report = Build(ThreeKernels(), request);
+  ASSERT_THAT(report.kernels, SizeIs(1));
+  EXPECT_EQ(report.kernels[0].calls, 30u);
+}
+
+TEST(ReportBuilderTest, TracesAreLabelledByRankElseByPidElseByNumber) {
+  const auto labels = [](const std::vector<std::string>& headers) {
+    std::vector<TraceModel> models;
+    for (const std::string& header : headers) {
+      TraceImporter importer({});
+      importer.Import(PacketFromText(header));
+      models.push_back(importer.Finish());
+    }
+    std::vector<std::string> result;
+    for (const ProcessSection& process : BuildReport(models, {}).processes) result.push_back(process.label);
+    return result;
+  };
+  EXPECT_THAT(labels({R"(header { pid: 1 rank_variable { name: "RANK" value: "0" } })",
+                      R"(header { pid: 1 rank_variable { name: "RANK" value: "1" } })"}),
+              ElementsAre("rank 0", "rank 1"));
+  EXPECT_THAT(labels({"header { pid: 1 }", "header { pid: 2 }"}), ElementsAre("pid 1", "pid 2"));
+  EXPECT_THAT(labels({R"(header { pid: 1 host_name: "a" })", R"(header { pid: 1 host_name: "b" })"}),
+              ElementsAre("a:1", "b:1"));
+  EXPECT_THAT(labels({"", "header { pid: 1 }"}), ElementsAre("trace 1", "trace 2"));
+}
+
+// ------------------------------------------------------------------------------------------------ findings
+
+std::vector<std::string> FindingIds(const Report& report) {
+  std::vector<std::string> ids;
+  for (const Finding& finding : report.processes.at(0).findings) ids.push_back(finding.id);
+  return ids;
+}
+
+TEST(FindingsTest, ACompleteTraceHasNone) {
+  const Report report = Build({"trailer { reason: REASON_EXIT }"});
+  EXPECT_THAT(FindingIds(report), IsEmpty());
+  EXPECT_FALSE(report.data_lost);
+}
+
+TEST(FindingsTest, ATraceWithoutEndIsMissingSomething) {
+  const Report report = Build({});
+  EXPECT_THAT(FindingIds(report), ElementsAre("trace.no_trailer"));
+  EXPECT_TRUE(report.data_lost);
+}
+
+TEST(FindingsTest, NoticesDoNotChangeTheVerdict) {
+  const Report report =
+      Build({"stats { counter { id: STAT_NVML_UNAVAILABLE value: 1 } } trailer { reason: REASON_EXIT }"});
+  EXPECT_THAT(FindingIds(report), ElementsAre("STAT_NVML_UNAVAILABLE"));
+  EXPECT_FALSE(report.data_lost);
+}
+
+TEST(FindingsTest, TheMostSevereComesFirst) {
+  const Report report = Build(
+      {"stats { counter { id: STAT_NVML_UNAVAILABLE value: 1 } counter { id: STAT_WRITE_FAILED value: 1 } "
+       "counter { id: STAT_CUPTI_ERRORS value: 1 } counter { id: 4000 value: 1 } } trailer { reason: REASON_EXIT }"});
+  EXPECT_THAT(FindingIds(report),
+              ElementsAre("STAT_CUPTI_ERRORS", "STAT_WRITE_FAILED", "STAT_4000", "STAT_NVML_UNAVAILABLE"));
+}
+
+TEST(FindingsTest, BookkeepingIsKeptApart) {
+  const Report report =
+      Build({"stats { counter { id: STAT_BYTES_WRITTEN value: 5 } } trailer { reason: REASON_EXIT }"});
+  EXPECT_THAT(FindingIds(report), IsEmpty());
+  EXPECT_THAT(report.processes[0].bookkeeping, ElementsAre(Field(&Finding::id, "STAT_BYTES_WRITTEN")));
+}
+
+TEST(FindingsTest, LaunchesSeenByCallbacksButNotInTheFileAreMissing) {
+  const Report report =
+      Build({"stats { counter { id: STAT_LAUNCHES_SEEN value: 10 } counter { id: "
+             "STAT_LAUNCHES_CAPTURED value: 4 } } trailer { reason: REASON_EXIT }"});
+  ASSERT_THAT(report.processes[0].findings, SizeIs(1));
+  EXPECT_EQ(report.processes[0].findings[0].id, "trace.launch_records_missing");
+  EXPECT_EQ(report.processes[0].findings[0].value, 6u);
+  EXPECT_TRUE(report.data_lost);
+}
+
+TEST(FindingsTest, KernelRecordsReceivedButNotInTheFileAreMissing) {
+  const Report report =
+      Build({"stats { counter { id: STAT_KERNEL_RECORDS value: 3 } } trailer { reason: REASON_EXIT }"});
+  EXPECT_THAT(FindingIds(report), ElementsAre("trace.kernel_records_missing"));
+}
+
+TEST(FindingsTest, ANewerFormatIsAnError) {
+  TraceImporter importer({});
+  importer.Import(PacketFromText("header { format_major: 2 } trailer { reason: REASON_EXIT }"));
+  std::vector<TraceModel> models;
+  models.push_back(importer.Finish());
+  const Report report = BuildReport(models, {});
+  EXPECT_THAT(report.processes[0].findings, Contains(Field(&Finding::id, "trace.format")));
+  EXPECT_TRUE(report.data_lost);
+}
+
+TEST(FindingsTest, DiagnosticsAreShownWithTheirCounterAndEscaped) {
+  const Report report =
+      Build({R"(diagnostic { stat: STAT_CUPTI_ERRORS text: "bad\001" } trailer { reason: REASON_EXIT })"});
+  EXPECT_THAT(report.processes[0].diagnostics, ElementsAre("STAT_CUPTI_ERRORS: bad\\x01"));
+}
+
+}  // namespace
+}  // namespace gx::analysis

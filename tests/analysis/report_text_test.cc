@@ -1,0 +1,99 @@
+#include "analysis/report_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/report_csv.h"
+#include "analysis/report_json.h"
+
+namespace gx::analysis {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Report OneKernel() {
+  Report report;
+  report.processes.emplace_back();
+  report.processes[0].label = "rank 0";
+  KernelGroup group;
+  group.short_name = "short";
+  group.full_name = "void full<int>(int, \"x\")";
+  group.calls = 30;
+  group.basis = MedianBasis::kClean;
+  group.clean_count = 27;
+  group.durations.count = group.durations.sample_count = 27;
+  group.durations.median_ns = 2048;
+  report.kernels.push_back(group);
+  report.kernel_groups_total = report.kernel_groups_matched = 1;
+  return report;
+}
+
+TEST(ReportTextTest, LossesComeFirstThenProvenanceThenTheRunThenKernels) {
+  const std::string text = ReportText(OneKernel(), {});
+  EXPECT_LT(text.find("LOSSES"), text.find("PROVENANCE"));
+  EXPECT_LT(text.find("PROVENANCE"), text.find("RUN"));
+  EXPECT_LT(text.find("RUN"), text.find("KERNELS"));
+}
+
+TEST(ReportTextTest, WideShowsFullNames) {
+  EXPECT_THAT(ReportText(OneKernel(), {}), Not(HasSubstr("void full")));
+  EXPECT_THAT(ReportText(OneKernel(), {.colour = false, .wide = true}), HasSubstr("void full<int>"));
+}
+
+TEST(ReportTextTest, ColoursAreUsedOnlyWhenAskedFor) {
+  EXPECT_THAT(ReportText(OneKernel(), {}), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(ReportText(OneKernel(), {.colour = true, .wide = false}), HasSubstr("\x1b[1m"));
+}
+
+TEST(ReportTextTest, AMedianWithoutVerdictIsMarked) {
+  Report report = OneKernel();
+  report.kernels[0].basis = MedianBasis::kFewClean;
+  report.kernels[0].clean_count = 7;
+  EXPECT_THAT(ReportText(report, {}), HasSubstr("(2.05 us)"));
+  EXPECT_THAT(ReportText(report, {}), HasSubstr("measured_insufficient (7 clean)"));
+}
+
+TEST(ReportTextTest, AReservoirsSizeIsStated) {
+  Report report = OneKernel();
+  report.kernels[0].durations.count = 1'000'000;
+  report.kernels[0].durations.sample_count = 32'768;
+  EXPECT_THAT(ReportText(report, {}), HasSubstr("measured (32,768 sampled)"));
+}
+
+TEST(ReportTextTest, TheProcessColumnAppearsWithSeveralTraces) {
+  Report report = OneKernel();
+  EXPECT_THAT(ReportText(report, {}), Not(HasSubstr("process")));
+  report.processes.emplace_back().label = "rank 1";
+  EXPECT_THAT(ReportText(report, {}), HasSubstr("process"));
+  EXPECT_THAT(ReportText(report, {}), HasSubstr("PROVENANCE, rank 1"));
+}
+
+TEST(ReportTextTest, AFindingShowsItsCountItsIdAndItsAdvice) {
+  Report report = OneKernel();
+  report.processes[0].findings.push_back(
+      {gpuexec::v1::SEVERITY_DATA_LOSS, "STAT_X", 1234, "things lost", "do this", {"at offset 5"}});
+  const std::string text = ReportText(report, {});
+  EXPECT_THAT(text, HasSubstr("data loss        1,234  things lost  [STAT_X]"));
+  EXPECT_THAT(text, HasSubstr("-> do this"));
+  EXPECT_THAT(text, HasSubstr("at offset 5"));
+}
+
+TEST(ReportCsvTest, EveryRowHasAsManyFieldsAsTheHeaderAndQuotesAreDoubled) {
+  const std::string csv = ReportCsv(OneKernel());
+  EXPECT_THAT(csv, HasSubstr("\"void full<int>(int, \"\"x\"\")\""));
+  const size_t line = csv.find('\n');
+  const auto header_commas = std::count(csv.begin(), csv.begin() + static_cast<std::ptrdiff_t>(line), ',');
+  const auto row_commas = std::count(csv.begin() + static_cast<std::ptrdiff_t>(line), csv.end(), ',');
+  EXPECT_EQ(row_commas, header_commas + 1);  // One comma inside the name.
+}
+
+TEST(ReportJsonTest, WhatWasNotMeasuredIsNull) {
+  Report report = OneKernel();
+  report.kernels[0].basis = MedianBasis::kNone;
+  EXPECT_THAT(ReportJson(report), HasSubstr("\"median_ns\": null"));
+  EXPECT_THAT(ReportJson(OneKernel()), HasSubstr("\"median_ns\": 2048,"));
+}
+
+}  // namespace
+}  // namespace gx::analysis

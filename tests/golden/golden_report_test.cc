@@ -1,0 +1,161 @@
+// Known traces give known reports. With GPUEXEC_UPDATE_GOLDENS=1 the expectations are rewritten, and a test that
+// rewrote something fails, so that it is never mistaken for a passing run.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "analysis/frame_walk.h"
+#include "google/protobuf/struct.pb.h"
+#include "google/protobuf/util/json_util.h"
+#include "gpuexec/v1/trace.pb.h"
+#include "tests/support/run_command.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/textproto.h"
+#include "tests/support/trace_builder.h"
+
+namespace gx::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string GoldenDir() { return std::string(GX_SOURCE_DIR) + "/tests/golden"; }
+
+bool IsInput(const std::string& file) {
+  return absl::EndsWith(file, ".textproto") || absl::EndsWith(file, ".trace.pb");
+}
+
+std::string CaseOf(const std::string& file) { return file.substr(0, file.find('.')); }
+
+// "ranks_1" is a further trace of "ranks".
+bool IsFurtherTrace(const std::string& name) {
+  const size_t underscore = name.rfind('_');
+  if (underscore == std::string::npos || underscore + 1 == name.size()) return false;
+  if (!std::all_of(name.begin() + static_cast<std::ptrdiff_t>(underscore) + 1, name.end(),
+                   [](unsigned char c) { return std::isdigit(c) != 0; })) {
+    return false;
+  }
+  return fs::exists(GoldenDir() + "/" + name.substr(0, underscore) + ".args");
+}
+
+std::vector<std::string> Inputs() {
+  std::vector<std::string> inputs;
+  for (const fs::directory_entry& entry : fs::directory_iterator(GoldenDir())) {
+    const std::string file = entry.path().filename().string();
+    if (IsInput(file) && !IsFurtherTrace(CaseOf(file))) inputs.push_back(file);
+  }
+  std::sort(inputs.begin(), inputs.end());
+  return inputs;
+}
+
+// Puts the trace into the present folder and returns its name there.
+std::string PutTrace(const std::string& file) {
+  const std::string source = GoldenDir() + "/" + file;
+  if (absl::EndsWith(file, ".trace.pb")) {
+    fs::copy_file(source, file, fs::copy_options::overwrite_existing);
+    return file;
+  }
+  gpuexec::v1::Trace trace;
+  EXPECT_TRUE(ParseText(ReadFile(source), &trace)) << file;
+  std::string bytes;
+  uint64_t sequence = 0;
+  for (gpuexec::v1::Frame& frame : *trace.mutable_frame()) {
+    if (frame.packet().sequence() == 0) frame.mutable_packet()->set_sequence(sequence);
+    sequence = frame.packet().sequence() + 1;
+    bytes += analysis::MakeFrame(frame.packet().SerializeAsString());
+  }
+  const std::string name = CaseOf(file) + ".pb";
+  EXPECT_TRUE(WriteFile(name, bytes));
+  return name;
+}
+
+void ExpectSameAsGolden(const std::string& file, const std::string& actual) {
+  const std::string path = GoldenDir() + "/" + file;
+  const bool exists = fs::exists(path);
+  const std::string expected = exists ? ReadFile(path) : "";
+  if (exists && actual == expected) return;
+  if (std::getenv("GPUEXEC_UPDATE_GOLDENS") != nullptr) {
+    EXPECT_TRUE(WriteFile(path, actual));
+    ADD_FAILURE() << file << " was rewritten";
+    return;
+  }
+  // The whole text, as a difference.
+  EXPECT_EQ(actual, expected) << file << (exists ? "" : " does not exist")
+                              << "; if the new report is right: tools/update_goldens";
+}
+
+class GoldenReportTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(GoldenReportTest, IsWhatGxAnalyzePrints) {
+  const std::string input = GetParam();
+  const std::string name = CaseOf(input);
+  const TempDir dir;
+  // The report names the path as it was given: a bare file name is the same everywhere.
+  fs::current_path(dir.path());
+
+  std::vector<std::string> command = {GX_ANALYZE, "--format", "text,json,csv", "--output", "out"};
+  bool input_named = false;
+  const std::string args_path = GoldenDir() + "/" + name + ".args";
+  if (fs::exists(args_path)) {
+    const std::string args = ReadFile(args_path);
+    for (const absl::string_view word : absl::StrSplit(absl::StripAsciiWhitespace(args), ' ')) {
+      const bool trace = IsInput(std::string(word));
+      input_named |= trace;
+      command.push_back(trace ? PutTrace(std::string(word)) : std::string(word));
+    }
+  }
+  if (!input_named) command.push_back(PutTrace(input));
+
+  const CommandResult result = RunCommand(command);
+  EXPECT_EQ(result.err, "");
+  EXPECT_EQ(result.out, "");
+  const std::string text = ReadFile("out.txt");
+  const std::string json = ReadFile("out.json");
+  const std::string csv = ReadFile("out.csv");
+  fs::current_path("/");
+
+  const bool data_lost = absl::StrContains(json, "\n  \"data_lost\": true,");
+  EXPECT_EQ(result.exit_code, data_lost ? 1 : 0);
+  google::protobuf::Struct parsed;
+  const auto json_status = google::protobuf::util::JsonStringToMessage(json, &parsed);
+  EXPECT_TRUE(json_status.ok()) << json_status.ToString();
+  for (const std::string& out : {text, json, csv}) {
+    EXPECT_TRUE(
+        std::none_of(out.begin(), out.end(), [](unsigned char c) { return (c < 0x20 && c != '\n') || c == 0x7F; }));
+  }
+
+  ExpectSameAsGolden(name + ".report.txt", text);
+  ExpectSameAsGolden(name + ".report.csv", csv);
+  if (!absl::EndsWith(input, ".trace.pb")) ExpectSameAsGolden(name + ".report.json", json);
+}
+
+std::string TestName(const ::testing::TestParamInfo<std::string>& trace) {
+  std::string name = CaseOf(trace.param);
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Traces, GoldenReportTest, ::testing::ValuesIn(Inputs()), TestName);
+
+TEST(GoldenFolderTest, HoldsNoReportWithoutItsTrace) {
+  std::vector<std::string> cases;
+  for (const std::string& input : Inputs()) cases.push_back(CaseOf(input));
+  for (const fs::directory_entry& entry : fs::directory_iterator(GoldenDir())) {
+    const std::string file = entry.path().filename().string();
+    if (!absl::StrContains(file, ".report.") && !absl::EndsWith(file, ".args")) continue;
+    EXPECT_TRUE(std::find(cases.begin(), cases.end(), CaseOf(file)) != cases.end()) << file;
+  }
+}
+
+}  // namespace
+}  // namespace gx::testing
