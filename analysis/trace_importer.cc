@@ -219,13 +219,12 @@ void TraceImporter::OnJoinedKernel(const KernelFacts& kernel, const LaunchFacts*
     ++accounting.kernels_signature_from_activity;
     signature = ActivitySignature(kernel.attributes, device_id);
   } else if (kernel.attributes != kNone) {
-    const std::pair<uint32_t, uint32_t> pair(signature, kernel.attributes);
-    if (pair != last_pair_) {
-      FlushPair();
-      last_pair_ = pair;
-      model_.signatures[signature].attributes = kernel.attributes;
+    SignatureEntry& entry = model_.signatures[signature];
+    if (entry.attributes != kernel.attributes) {
+      FlushAttributes(signature);
+      entry.attributes = kernel.attributes;
     }
-    ++last_pair_count_;
+    ++entry.same_attributes_count;
   }
 
   CellKey key;
@@ -355,7 +354,7 @@ TraceModel TraceImporter::Finish() {
                                             timeline->first_start_ns(), timeline->last_end_ns()};
     model_.accounting.kernels_late += timeline->late_count();
   }
-  FlushPair();
+  for (uint32_t i = 0; i < model_.signatures.size(); ++i) FlushAttributes(i);
   model_.accounting.repeated_correlation_ids = join_.repeated_id_count();
   model_.clock_pair_count = clocks_.pair_count();
   model_.module_count = module_loads_.size();
@@ -364,9 +363,11 @@ TraceModel TraceImporter::Finish() {
   return std::move(model_);
 }
 
-void TraceImporter::FlushPair() {
-  if (last_pair_count_ > 0) model_.kernels_by_signature_and_attributes[last_pair_] += last_pair_count_;
-  last_pair_count_ = 0;
+void TraceImporter::FlushAttributes(uint32_t signature) {
+  SignatureEntry& entry = model_.signatures[signature];
+  if (entry.same_attributes_count == 0) return;
+  model_.kernels_by_signature_and_attributes[{signature, entry.attributes}] += entry.same_attributes_count;
+  entry.same_attributes_count = 0;
 }
 
 void TraceImporter::NoteBatch(const DecodedBatch& decoded) {
@@ -441,13 +442,16 @@ uint64_t TraceImporter::DeviceOf(const KernelFacts& kernel, uint32_t signature) 
 }
 
 DeviceTimeline* TraceImporter::TimelineOf(uint64_t device_id) {
+  if (last_timeline_ != nullptr && device_id == last_device_id_) return last_timeline_;
   std::unique_ptr<DeviceTimeline>& timeline = timelines_[device_id];
   if (timeline == nullptr) {
     TimelineSink* sink = this;
     timeline = std::make_unique<DeviceTimeline>(sink);
     for (const uint64_t loaded_ns : module_load_cupti_ns_) timeline->AddModuleLoad(loaded_ns);
   }
-  return timeline.get();
+  last_device_id_ = device_id;
+  last_timeline_ = timeline.get();
+  return last_timeline_;
 }
 
 uint32_t TraceImporter::CellOf(const CellKey& key) {

@@ -71,6 +71,8 @@ class TraceImporter : private JoinSink, private TimelineSink {
   uint64_t DeviceOf(const KernelFacts& kernel, uint32_t signature) const;
   DeviceTimeline* TimelineOf(uint64_t device_id);
   uint32_t CellOf(const CellKey& key);
+  // Adds a signature's same_attributes_count to the model's table of pairs.
+  void FlushAttributes(uint32_t signature);
 
   ImportOptions options_;
   TraceModel model_;
@@ -89,10 +91,9 @@ class TraceImporter : private JoinSink, private TimelineSink {
   std::vector<uint32_t> cell_by_signature_;
   absl::flat_hash_map<std::pair<uint32_t, uint64_t>, uint32_t> summary_by_key_;
   absl::flat_hash_map<uint64_t, uint32_t> capture_path_by_node_;
-  // The pair counted last, which is the next one's too as a rule.
-  std::pair<uint32_t, uint32_t> last_pair_{kNone, kNone};
-  uint64_t last_pair_count_ = 0;
-  void FlushPair();
+  // The device of the record before, which is the next one's too as a rule.
+  uint64_t last_device_id_ = 0;
+  DeviceTimeline* last_timeline_ = nullptr;
 };
 
 // Reads a trace to its end. `progress` is called after each frame with the bytes read so far.

@@ -94,6 +94,8 @@ struct SignatureEntry {
   bool from_activity = false;
   // KernelAttributes of a kernel of this signature (index; the last one that differed).
   uint32_t attributes = kNone;
+  // Kernels with these attributes that are not yet in kernels_by_signature_and_attributes (0 after the import).
+  uint64_t same_attributes_count = 0;
   // Kernels put in order so far.
   uint64_t ordered_count = 0;
   uint64_t launch_count = 0;
