@@ -6,7 +6,8 @@
 namespace gx::analysis {
 
 template <typename Facts>
-uint32_t LaunchKernelJoin::Waiting<Facts>::Insert(const Facts& facts, uint64_t arrival_ns, bool* repeated) {
+auto LaunchKernelJoin::Waiting<Facts>::Insert(const Facts& facts, uint64_t arrival_ns)
+    -> std::pair<uint32_t, const Chain*> {
   uint32_t index;
   if (free.empty()) {
     index = static_cast<uint32_t>(entries.size());
@@ -24,14 +25,11 @@ uint32_t LaunchKernelJoin::Waiting<Facts>::Insert(const Facts& facts, uint64_t a
   newest = index;
   if (oldest == kNone) oldest = index;
   ++used;
-  const auto [place, inserted] = by_id.try_emplace(facts.correlation_id, index);
-  *repeated = !inserted;
-  if (!inserted) {
-    uint32_t last = place->second;
-    while (entries[last].next_same_id != kNone) last = entries[last].next_same_id;
-    entries[last].next_same_id = index;
-  }
-  return index;
+  Chain& chain = by_id[facts.correlation_id];
+  (chain.first == kNone ? chain.first : entries[chain.last].next_same_id) = index;
+  chain.last = index;
+  ++chain.count;
+  return {index, &chain};
 }
 
 template <typename Facts>
@@ -40,29 +38,29 @@ void LaunchKernelJoin::Waiting<Facts>::Remove(uint32_t index) {
   (entry.older == kNone ? oldest : entries[entry.older].newer) = entry.newer;
   (entry.newer == kNone ? newest : entries[entry.newer].older) = entry.older;
   const auto place = by_id.find(entry.facts.correlation_id);
-  if (place->second == index) {
-    if (entry.next_same_id == kNone) {
-      by_id.erase(place);
-    } else {
-      place->second = entry.next_same_id;
-    }
+  Chain& chain = place->second;
+  if (--chain.count == 0) {
+    by_id.erase(place);
+  } else if (chain.first == index) {
+    chain.first = entry.next_same_id;
   } else {
-    uint32_t before = place->second;
+    uint32_t before = chain.first;
     while (entries[before].next_same_id != index) before = entries[before].next_same_id;
     entries[before].next_same_id = entry.next_same_id;
+    if (chain.last == index) chain.last = before;
   }
   free.push_back(index);
   --used;
 }
 
 void LaunchKernelJoin::AddLaunch(const LaunchFacts& launch) {
-  bool repeated = false;
-  const uint32_t index = launches_.Insert(launch, 0, &repeated);
-  if (repeated) ++repeated_id_count_;
+  const auto [index, chain] = launches_.Insert(launch, 0);
+  if (chain->count > 1) ++repeated_id_count_;
+  if (chain->count > kMaxWaitingUnderOneId) GiveUpLaunch(chain->first);
   if (kernels_.used > 0) {
     // Kernels that came first. A kernel waits only while no launch waits under its id, so this launch is theirs.
     const auto waiting = kernels_.by_id.find(launch.correlation_id);
-    uint32_t kernel_index = waiting == kernels_.by_id.end() ? kNone : waiting->second;
+    uint32_t kernel_index = waiting == kernels_.by_id.end() ? kNone : waiting->second.first;
     while (kernel_index != kNone) {
       const uint32_t next = kernels_.entries[kernel_index].next_same_id;
       const KernelFacts kernel = kernels_.entries[kernel_index].facts;
@@ -78,10 +76,9 @@ void LaunchKernelJoin::AddKernel(const KernelFacts& kernel) {
   newest_start_ns_ = std::max(newest_start_ns_, kernel.start_ns);
   const auto found = launches_.by_id.find(kernel.correlation_id);
   if (found != launches_.by_id.end()) {
-    Join(ChooseLaunch(found->second, kernel), kernel);
+    Join(ChooseLaunch(found->second.first, kernel), kernel);
   } else {
-    bool repeated = false;
-    kernels_.Insert(kernel, newest_start_ns_, &repeated);
+    kernels_.Insert(kernel, newest_start_ns_);
     if (kernels_.used > kMaxWaitingKernels) GiveUpKernel(kernels_.oldest);
   }
   while (kernels_.oldest != kNone &&

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -63,6 +64,9 @@ class LaunchKernelJoin {
   // thread.
   static constexpr size_t kMaxWaitingLaunches = size_t{1} << 21;
   static constexpr size_t kMaxWaitingKernels = size_t{1} << 20;
+  // Launches that wait under one id. Two are possible (an id comes again after 2^32 calls); a trace in which many share
+  // one is damaged, and must not make each choice take longer.
+  static constexpr uint32_t kMaxWaitingUnderOneId = 64;
   // A kernel is given up for want of its launch when kernels have started that much later than when it came. Launch
   // records reach the file before the timings of their kernels as a rule. Below DeviceTimeline::kWindowNs, so that an
   // orphan can still be put in order.
@@ -97,13 +101,19 @@ class LaunchKernelJoin {
   struct Waiting {
     std::vector<Entry<Facts>> entries;
     std::vector<uint32_t> free;
-    // Correlation id -> the first that came under it.
-    absl::flat_hash_map<uint64_t, uint32_t> by_id;
+    // Those of one correlation id, in order of arrival.
+    struct Chain {
+      uint32_t first = kNone;
+      uint32_t last = kNone;
+      uint32_t count = 0;
+    };
+    absl::flat_hash_map<uint64_t, Chain> by_id;
     uint32_t oldest = kNone;
     uint32_t newest = kNone;
     size_t used = 0;
 
-    uint32_t Insert(const Facts& facts, uint64_t arrival_ns, bool* repeated);
+    // The entry's index and its chain (valid until the next change).
+    std::pair<uint32_t, const Chain*> Insert(const Facts& facts, uint64_t arrival_ns);
     void Remove(uint32_t index);
   };
 

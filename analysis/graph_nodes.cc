@@ -11,16 +11,19 @@ void GraphNodes::Add(const gpuexec::v1::GraphNode& node) {
                               node.thread_id()};
   const auto place = std::upper_bound(definitions.begin(), definitions.end(), definition.at_ns,
                                       [](uint64_t at_ns, const Definition& known) { return at_ns < known.at_ns; });
+  // Set anew to what it was: nothing to remember, however often a program does that.
+  if (place == definitions.end() && !definitions.empty() && node.signature_iid() != 0 &&
+      definitions.back().signature_iid == node.signature_iid()) {
+    return;
+  }
   definitions.insert(place, definition);
 }
 
 const GraphNodes::Definition* GraphNodes::DefinitionAt(const Node& node, uint64_t at_ns) {
-  const Definition* latest = nullptr;
-  for (const Definition& definition : node.definitions) {
-    // A node is defined before it runs: the first one stands for earlier times as well (clocks of two threads).
-    if (latest == nullptr || definition.at_ns <= at_ns) latest = &definition;
-  }
-  return latest;
+  const auto after = std::upper_bound(node.definitions.begin(), node.definitions.end(), at_ns,
+                                      [](uint64_t ns, const Definition& known) { return ns < known.at_ns; });
+  // A node is defined before it runs: the first one stands for earlier times as well (clocks of two threads).
+  return after == node.definitions.begin() ? &*after : &*std::prev(after);
 }
 
 GraphNodes::Resolved GraphNodes::Resolve(uint64_t node_id, uint64_t at_ns) const {

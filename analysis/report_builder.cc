@@ -412,13 +412,12 @@ class ProcessKernels {
         // No kernel of these attributes was joined before the size limit: a signature that agrees with them will do.
         if (candidates == 0 && summarised.attributes != kNone) {
           const pb::KernelAttributes& record = model_.attributes.at(summarised.attributes);
-          for (const SignatureEntry& known : model_.signatures) {
-            if (!known.defined || known.from_activity || known.definition.device_id() != summarised.device_id ||
-                model_.FunctionName(known) != model_.NameOf(record.name_iid()) ||
-                !SignatureDifferences(model_, known, record).empty()) {
+          for (const SignatureEntry* known : SignaturesNamed(model_.NameOf(record.name_iid()))) {
+            if (known->definition.device_id() != summarised.device_id ||
+                !SignatureDifferences(model_, *known, record).empty()) {
               continue;
             }
-            signature = &known;
+            signature = known;
             ++candidates;
           }
         }
@@ -444,6 +443,19 @@ class ProcessKernels {
       }
       items_.push_back({signature, CellKey{}, nullptr, &summarised});
     }
+  }
+
+  // Defined signatures of a function's name, up to a number that keeps the search short in any trace.
+  const std::vector<const SignatureEntry*>& SignaturesNamed(absl::string_view name) {
+    constexpr size_t kMaxCandidates = 1000;
+    if (signatures_by_name_.empty()) {
+      for (const SignatureEntry& entry : model_.signatures) {
+        if (!entry.defined || entry.from_activity) continue;
+        std::vector<const SignatureEntry*>& named = signatures_by_name_[std::string(model_.FunctionName(entry))];
+        if (named.size() < kMaxCandidates) named.push_back(&entry);
+      }
+    }
+    return signatures_by_name_[std::string(name)];
   }
 
   const std::string& NameOf(const SignatureEntry& signature) {
@@ -579,6 +591,7 @@ class ProcessKernels {
   std::vector<Item> items_;
   std::deque<SignatureEntry> made_;
   absl::flat_hash_map<const SignatureEntry*, std::string> full_names_;
+  absl::flat_hash_map<std::string, std::vector<const SignatureEntry*>> signatures_by_name_;
 };
 
 bool Before(const KernelGroup& a, const KernelGroup& b, SortKey sort) {

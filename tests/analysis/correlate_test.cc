@@ -144,6 +144,16 @@ TEST_F(LaunchKernelJoinTest, ThreeLaunchesUnderOneIdAreUnlinkedInAnyOrder) {
   EXPECT_EQ(join_.waiting_launch_count(), 0u);
 }
 
+TEST_F(LaunchKernelJoinTest, ManyUnderOneIdCostNoMoreThanManyUnderManyIds) {
+  // Quadratic work would take hours.
+  constexpr uint64_t kCount = 1'000'000;
+  for (uint64_t i = 0; i < kCount; ++i) join_.AddLaunch(Launch(0, i));
+  EXPECT_EQ(join_.waiting_launch_count(), LaunchKernelJoin::kMaxWaitingUnderOneId);
+  for (uint64_t i = 0; i < kCount; ++i) join_.AddKernel(Kernel(1, i));
+  join_.AddLaunch(Replay(1, 5, 0));
+  EXPECT_EQ(recorder_.joined.size(), kCount);
+}
+
 TEST_F(LaunchKernelJoinTest, AKernelIsGivenUpWhenTimeHasPassedItBy) {
   join_.AddKernel(Kernel(1, 71, 1'000));
   join_.AddKernel(Kernel(2, 72, 2'000 + LaunchKernelJoin::kKernelPatienceNs));

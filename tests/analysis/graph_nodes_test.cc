@@ -47,6 +47,19 @@ TEST(GraphNodesTest, AnUpdateHoldsForReplaysAfterItOnly) {
   EXPECT_EQ(nodes.Resolve(2, UINT64_MAX).signature_iid, 6u);
 }
 
+TEST(GraphNodesTest, AThousandUpdatesAreToldApartByTime) {
+  GraphNodes nodes;
+  GraphNode node;
+  node.set_node_id(1);
+  for (uint64_t i = 1; i <= 1000; ++i) {
+    node.set_signature_iid(i / 2 + 1);  // Every second one changes nothing.
+    node.set_created_monotonic_ns(i * 10);
+    nodes.Add(node);
+  }
+  for (uint64_t i = 1; i <= 1000; ++i) EXPECT_EQ(nodes.Resolve(1, i * 10 + 5).signature_iid, i / 2 + 1);
+  EXPECT_EQ(nodes.Resolve(1, 0).signature_iid, 1u);
+}
+
 TEST(GraphNodesTest, AnUpdateOfTheOriginalAfterTheCloneDoesNotReachTheClone) {
   GraphNodes nodes;
   nodes.Add(Node("node_id: 1 signature_iid: 5 created_monotonic_ns: 50"));
