@@ -128,16 +128,33 @@ TEST(Log, StaysOffForASymbolicLinkAFolderAPipeOrAMissingFolder) {
   EXPECT_EQ(Read(target), "precious");
 }
 
-TEST(Log, ToStderrWritesOneLineThere) {
+TEST(Log, ToStderrWritesTheLineOfTheStartAndNoOther) {
   const TempDir dir;
   EXPECT_EQ(InChild([&] {
               const int descriptor = open(dir.File("stderr").c_str(), O_WRONLY | O_CREAT, 0600);
               dup2(descriptor, STDERR_FILENO);
               OpenLog("stderr");
-              Log("hello");
+              Log("before");
+              LogStart("started");
+              Log("after");
             }),
             0);
-  EXPECT_THAT(Read(dir.File("stderr")), EndsWith(": hello\n"));
+  const std::string text = Read(dir.File("stderr"));
+  EXPECT_THAT(text, EndsWith(": started\n"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+}
+
+TEST(Log, ToAFileTakesEveryLine) {
+  const TempDir dir;
+  EXPECT_EQ(InChild([&] {
+              OpenLog(dir.File("log"));
+              LogStart("started");
+              Log("after");
+            }),
+            0);
+  const std::string text = Read(dir.File("log"));
+  EXPECT_THAT(text, EndsWith(": after\n"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
 }
 
 TEST(Log, ToAPipeThatNobodyReadsDoesNotEndTheHost) {
@@ -149,7 +166,7 @@ TEST(Log, ToAPipeThatNobodyReadsDoesNotEndTheHost) {
               close(ends[0]);
               close(ends[1]);
               OpenLog("stderr");
-              Log("hello");
+              LogStart("hello");
             }),
             0);
 }
