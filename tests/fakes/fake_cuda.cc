@@ -516,7 +516,10 @@ GX_EXPORT CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute
     FunctionAttributes attributes;
     if (Driver().Current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     if (!Driver().DescribeFunction(function, false, &attributes, nullptr)) {
-      LogViolation("cuFuncGetAttribute of a function that is not loaded");
+      // A living CUkernel is merely refused; what is neither may crash a real driver.
+      if (!Driver().DescribeFunction(function, true, nullptr, nullptr)) {
+        LogViolation("cuFuncGetAttribute of a function that is not loaded");
+      }
       return CUDA_ERROR_INVALID_HANDLE;
     }
     return FunctionAttribute(attributes, attribute, value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

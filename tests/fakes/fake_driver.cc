@@ -17,6 +17,7 @@ namespace {
 constexpr size_t kRecordNameBytes = 4096;
 constexpr uint32_t kDefaultStreamId = 7;
 constexpr uint32_t kMaxDynamicSharedMemoryBytes = 227 * 1024;
+constexpr size_t kMaxQueuedWork = 1024;  // About what a real channel takes before a launch blocks.
 
 template <typename Handle, typename T>
 Handle ToHandle(T* object) {
@@ -587,10 +588,27 @@ void FakeDriver::Schedule(Stream* stream, uint64_t duration_ns, Work* work) {
   work->start_ns = std::max(GpuNowNs(), stream->busy_until_ns);
   work->end_ns = work->start_ns + duration_ns - duration_ns % kGpuClockStepNs;
   stream->busy_until_ns = work->end_ns;
+  stream->queued_ends_ns.push_back(work->end_ns);
+}
+
+void FakeDriver::WaitForRoom(CUstream handle, bool per_thread) {
+  uint64_t room_at_ns = 0;
+  {
+    std::lock_guard lock(mutex_);
+    Context* context = CurrentContext();
+    Stream* stream = context == nullptr ? nullptr : FindStream(context, handle, per_thread);
+    if (stream == nullptr) return;
+    auto& ends_ns = stream->queued_ends_ns;
+    const uint64_t now_ns = GpuNowNs();
+    while (!ends_ns.empty() && ends_ns.front() <= now_ns) ends_ns.pop_front();
+    if (ends_ns.size() >= kMaxQueuedWork) room_at_ns = ends_ns[ends_ns.size() - kMaxQueuedWork];
+  }
+  SleepUntilGpu(room_at_ns);
 }
 
 CUresult FakeDriver::Launch(const char* api, CUfunction handle, const LaunchShape& shape, CUstream stream_handle,
                             bool per_thread, uint32_t correlation_id) {
+  WaitForRoom(stream_handle, per_thread);
   Work work;
   Node* captured = nullptr;
   CUresult result = CUDA_SUCCESS;
@@ -778,9 +796,11 @@ CUresult FakeDriver::AddKernelNode(CUgraph graph, CUfunction handle, const Launc
   return CUDA_SUCCESS;
 }
 
-// As the real one: the whole graph is cloned, and the clone's nodes are the ones that run.
+// As the real one (seen with CUPTI 13.0): the whole graph is cloned, the clone's nodes are the ones that run, the
+// executable graph has the clone's id, and the driver adds a node of its own that is a clone of nothing.
 CUresult FakeDriver::Instantiate(CUgraph handle, CUgraphExec* result) {
   GraphExec* exec = nullptr;
+  Node* own_node = nullptr;
   Graph* original = nullptr;
   {
     std::lock_guard lock(mutex_);
@@ -791,7 +811,10 @@ CUresult FakeDriver::Instantiate(CUgraph handle, CUgraphExec* result) {
     exec->clone->id = next_graph_id_++;
     exec->clone->context = original->context;
     for (Node* node : original->nodes) NewNode(exec->clone, node->function, node->shape, node);
-    exec->id = next_graph_id_++;
+    own_node = nodes_.Take();
+    own_node->id = next_node_id_++;
+    own_node->graph = exec->clone;
+    exec->id = exec->clone->id;
   }
   *result = ToHandle<CUgraphExec>(exec);
   CUpti_GraphData data{};
@@ -802,6 +825,11 @@ CUresult FakeDriver::Instantiate(CUgraph handle, CUgraphExec* result) {
   Resource(CUPTI_CBID_RESOURCE_GRAPH_CREATED, original->context, nullptr, &data);
   Resource(CUPTI_CBID_RESOURCE_GRAPH_CLONED, original->context, nullptr, &data);
   for (Node* node : exec->clone->nodes) NodeCreated(node);
+  data = CUpti_GraphData{};
+  data.graph = ToHandle<CUgraph>(exec->clone);
+  data.node = ToHandle<CUgraphNode>(own_node);
+  data.nodeType = CU_GRAPH_NODE_TYPE_KERNEL;  // What CUPTI 13.0 says of every node.
+  Resource(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, original->context, nullptr, &data);
   data = CUpti_GraphData{};
   data.graph = handle;
   data.graphExec = *result;
@@ -853,6 +881,7 @@ CUresult FakeDriver::SetExecNodeParams(CUgraphExec exec_handle, CUgraphNode node
 
 CUresult FakeDriver::LaunchGraph(const char* api, CUgraphExec handle, CUstream stream_handle, bool per_thread,
                                  uint32_t correlation_id) {
+  WaitForRoom(stream_handle, per_thread);
   std::vector<Work> replay;
   uint32_t exec_id = 0;
   uint32_t stream_id = 0;

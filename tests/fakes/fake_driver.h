@@ -59,6 +59,8 @@ struct Stream {
   uint32_t id = 0;
   Context* context = nullptr;
   uint64_t busy_until_ns = 0;
+  // Ends of the work that is queued, in order; the host waits where it is too much.
+  std::deque<uint64_t> queued_ends_ns;
   // The graph that a capture on this stream builds; null: no capture.
   Graph* capture = nullptr;
   bool capture_invalidated = false;
@@ -195,6 +197,8 @@ class FakeDriver {
   void ReleaseGraph(Graph* graph);
   // Requires the lock: puts work on the stream's time line.
   static void Schedule(Stream* stream, uint64_t duration_ns, Work* work);
+  // Without the lock: waits, as a real driver does, until the stream's queue has room.
+  void WaitForRoom(CUstream stream, bool per_thread);
   void Resource(uint32_t callback_id, Context* context, Stream* stream, void* descriptor);
   void NodeCreated(Node* node);
   static CUresult CheckShape(const Function* function, const LaunchShape& shape);

@@ -119,9 +119,8 @@ Scenario ParseScenario(const std::vector<std::string>& environment, std::vector<
     }
     if (!known) problems->push_back("unknown variable: " + entry);
   }
-  if (scenario.lane_count == 0 || scenario.delivery_thread_count == 0) {
-    problems->push_back("FAKE_CUPTI_LANES and FAKE_CUPTI_THREADS must be at least 1");
-  }
+  if (scenario.lane_count == 0) scenario.lane_count = scenario.cupti_version < 130000 ? 1 : 4;
+  if (scenario.delivery_thread_count == 0) problems->push_back("FAKE_CUPTI_THREADS must be at least 1");
   return scenario;
 }
 

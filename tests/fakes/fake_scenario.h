@@ -40,8 +40,9 @@ struct Scenario {
   uint64_t disagree_every = 0;
   // FAKE_CUPTI_STRANGE: every n-th kernel record is preceded by a record of a kind that nobody enabled. 0: none.
   uint64_t strange_every = 0;
-  // FAKE_CUPTI_LANES: buffers that are filled side by side; records go to the launching thread's lane.
-  uint32_t lane_count = 4;
+  // FAKE_CUPTI_LANES: buffers that are filled side by side; records go to the launching thread's lane. Default: one for
+  // all threads before CUPTI 13.0, several since.
+  uint32_t lane_count = 0;
   // FAKE_CUPTI_SHUFFLE=1: records go to lanes in turn, and each buffer is delivered in reverse order.
   bool shuffle = false;
   // FAKE_CUPTI_THREADS: threads that deliver completed buffers.
