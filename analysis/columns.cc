@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/repeated_field.h"
@@ -57,12 +58,16 @@ using UnsignedDelta = DeltaColumn<uint64_t>;
 uint64_t Moved(uint64_t value, int64_t delta, uint64_t unit = 1) { return value + static_cast<uint64_t>(delta) * unit; }
 
 // Differences without a sign are of values that never fall: false (and no change) where the sum leaves the range.
-bool Advance(uint64_t* value, uint64_t delta) {
+bool Advance(uint64_t* value, uint64_t delta, uint64_t unit) {
+  uint64_t step = 0;
   uint64_t sum = 0;
-  if (__builtin_add_overflow(*value, delta, &sum)) return false;
+  if (__builtin_mul_overflow(delta, unit, &step) || __builtin_add_overflow(*value, step, &sum)) return false;
   *value = sum;
   return true;
 }
+
+// Host times say their unit only where it is not 1.
+uint64_t HostTimeUnit(uint64_t unit_ns) { return unit_ns == 0 ? 1 : unit_ns; }
 
 // Walks one batch: says how many records may be visited, and gathers what went wrong.
 class Walk {
@@ -135,7 +140,7 @@ class Walk {
 
 DecodedBatch ForEachLaunch(const gpuexec::v1::LaunchBatch& batch, absl::FunctionRef<void(const LaunchRow&)> visit) {
   Walk walk("LaunchBatch", batch.count());
-  const UnsignedDelta enter("enter_delta_ns", batch.enter_delta_ns());
+  const UnsignedDelta enter("enter_delta", batch.enter_delta());
   const SignedDelta correlation("correlation_delta", batch.correlation_delta());
   const Column track("track_iid", batch.track_iid());
   const Column signature("signature_iid", batch.signature_iid());
@@ -147,9 +152,10 @@ DecodedBatch ForEachLaunch(const gpuexec::v1::LaunchBatch& batch, absl::Function
   row.thread_id = batch.thread_id();
   row.window_id = batch.window_id();
   row.enter_monotonic_ns = batch.base_enter_monotonic_ns();
+  const uint64_t enter_unit_ns = HostTimeUnit(batch.enter_unit_ns());
   row.correlation_id = batch.base_correlation_id();
   for (uint64_t i = 0; i < walk.limit(); ++i) {
-    if (!Advance(&row.enter_monotonic_ns, enter[i])) {
+    if (!Advance(&row.enter_monotonic_ns, enter[i], enter_unit_ns)) {
       walk.OutOfRange(enter.name());
       break;
     }
@@ -168,7 +174,7 @@ DecodedBatch ForEachKernel(const gpuexec::v1::KernelBatch& batch, absl::Function
   using gpuexec::v1::KernelBatch;
   Walk walk("KernelBatch", batch.count());
   const SignedDelta start("start_delta", batch.start_delta());
-  const Column duration("duration", batch.duration());
+  const SignedDelta duration("duration_delta", batch.duration_delta());
   const SignedDelta correlation("correlation_delta", batch.correlation_delta());
   const Column track("track_iid", batch.track_iid());
   const Column attributes("attributes_iid", batch.attributes_iid());
@@ -176,13 +182,15 @@ DecodedBatch ForEachKernel(const gpuexec::v1::KernelBatch& batch, absl::Function
   const SignedDelta node("graph_node_delta", batch.graph_node_delta());
   walk.Check(start, duration, correlation, track, attributes, graph, node);
   walk.CheckUnit("start_unit_ns", batch.start_unit_ns(), batch.start_delta());
-  walk.CheckUnit("duration_unit_ns", batch.duration_unit_ns(), batch.duration());
+  walk.CheckUnit("duration_unit_ns", batch.duration_unit_ns(), batch.duration_delta());
 
   const bool has_start = batch.timing() != KernelBatch::TIMING_MISSING;
   const bool has_end = has_start && batch.timing() != KernelBatch::TIMING_UNFINISHED;
   KernelRow row;
   row.timing = batch.timing();
   row.correlation_id = batch.base_correlation_id();
+  // Of the last record with these attributes, in steps.
+  absl::flat_hash_map<uint64_t, uint64_t> last_duration;
   // What the next start is counted from.
   uint64_t clock_ns = has_start ? batch.base_start_ns() : 0;
   for (uint64_t i = 0; i < walk.limit(); ++i) {
@@ -190,8 +198,11 @@ DecodedBatch ForEachKernel(const gpuexec::v1::KernelBatch& batch, absl::Function
       clock_ns = Moved(clock_ns, start[i], batch.start_unit_ns());
       row.start_ns = clock_ns;
     }
+    row.attributes_iid = attributes[i];
     if (has_end) {
-      const bool fits = !__builtin_mul_overflow(duration[i], batch.duration_unit_ns(), &row.duration_ns) &&
+      uint64_t& duration_steps = last_duration[row.attributes_iid];
+      duration_steps = Moved(duration_steps, duration[i]);
+      const bool fits = !__builtin_mul_overflow(duration_steps, batch.duration_unit_ns(), &row.duration_ns) &&
                         !(batch.timing() == KernelBatch::TIMING_INVALID
                               ? __builtin_sub_overflow(row.start_ns, row.duration_ns, &row.end_ns)
                               : __builtin_add_overflow(row.start_ns, row.duration_ns, &row.end_ns));
@@ -204,7 +215,6 @@ DecodedBatch ForEachKernel(const gpuexec::v1::KernelBatch& batch, absl::Function
     row.correlation_id = Moved(row.correlation_id, correlation[i]);
     row.graph_node_id = Moved(row.graph_node_id, node[i]);
     row.track_iid = track[i];
-    row.attributes_iid = attributes[i];
     row.graph_id = graph[i];
     visit(row);
     walk.Visited();
@@ -309,7 +319,7 @@ DecodedBatch ForEachOverhead(const gpuexec::v1::OverheadBatch& batch,
 DecodedBatch ForEachNvtxEvent(const gpuexec::v1::NvtxEventBatch& batch,
                               absl::FunctionRef<void(const NvtxEventRow&)> visit) {
   Walk walk("NvtxEventBatch", batch.count());
-  const UnsignedDelta time("time_delta_ns", batch.time_delta_ns());
+  const UnsignedDelta time("time_delta", batch.time_delta());
   const Column kind("kind", batch.kind());
   const Column domain("domain_iid", batch.domain_iid());
   const Column name("name_iid", batch.name_iid());
@@ -320,8 +330,9 @@ DecodedBatch ForEachNvtxEvent(const gpuexec::v1::NvtxEventBatch& batch,
   NvtxEventRow row;
   row.thread_id = batch.thread_id();
   row.monotonic_ns = batch.base_monotonic_ns();
+  const uint64_t time_unit_ns = HostTimeUnit(batch.time_unit_ns());
   for (uint64_t i = 0; i < walk.limit(); ++i) {
-    if (!Advance(&row.monotonic_ns, time[i])) {
+    if (!Advance(&row.monotonic_ns, time[i], time_unit_ns)) {
       walk.OutOfRange(time.name());
       break;
     }

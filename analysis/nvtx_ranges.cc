@@ -29,7 +29,7 @@ void NvtxRanges::Add(const NvtxEventRow& event) {
         return;
       }
       thread.open.erase(std::next(top).base());
-      Note(&thread, event.monotonic_ns);
+      Note(&thread, event.monotonic_ns, /*opened=*/false);
       return;
     }
     case Batch::KIND_END: {
@@ -45,7 +45,7 @@ void NvtxRanges::Add(const NvtxEventRow& event) {
       });
       if (started == thread.open.end()) return;
       thread.open.erase(started);
-      Note(&thread, event.monotonic_ns);
+      Note(&thread, event.monotonic_ns, /*opened=*/false);
       return;
     }
     default:
@@ -61,10 +61,10 @@ void NvtxRanges::OpenRange(ThreadState* thread, const NvtxEventRow& event, bool 
   }
   thread->open.push_back({event.domain_iid, event.name_iid, event.range_id, pushed});
   if (!pushed) thread_by_range_[event.range_id] = event.thread_id;
-  Note(thread, event.monotonic_ns);
+  Note(thread, event.monotonic_ns, /*opened=*/true);
 }
 
-void NvtxRanges::Note(ThreadState* thread, uint64_t monotonic_ns) {
+void NvtxRanges::Note(ThreadState* thread, uint64_t monotonic_ns, bool opened) {
   const uint32_t path = InternPath(thread->open);
   std::vector<Change>& history = thread->history;
   if (!history.empty() && history.back().monotonic_ns > monotonic_ns) {
@@ -72,7 +72,12 @@ void NvtxRanges::Note(ThreadState* thread, uint64_t monotonic_ns) {
     // the time up to now, which is at most the delay of one drain.
     monotonic_ns = history.back().monotonic_ns;
   }
-  history.push_back({monotonic_ns, path});
+  if (history.empty() || history.back().monotonic_ns != monotonic_ns) {
+    const uint32_t path_before = history.empty() ? kNoRange : history.back().path_after;
+    history.push_back({monotonic_ns, path_before, path_before});
+  }
+  history.back().path_after = path;
+  if (opened) history.back().path_then = path;
   if (history.size() > kMaxHistory) history.erase(history.begin(), history.begin() + kMaxHistory / 2);
 }
 
@@ -101,7 +106,9 @@ uint32_t NvtxRanges::PathAt(uint64_t thread_id, uint64_t monotonic_ns) const {
   const std::vector<Change>& history = found->second.history;
   const auto after = std::upper_bound(history.begin(), history.end(), monotonic_ns,
                                       [](uint64_t ns, const Change& change) { return ns < change.monotonic_ns; });
-  return after == history.begin() ? kNoRange : std::prev(after)->path;
+  if (after == history.begin()) return kNoRange;
+  const Change& latest = *std::prev(after);
+  return latest.monotonic_ns == monotonic_ns ? latest.path_then : latest.path_after;
 }
 
 std::vector<std::pair<uint64_t, uint64_t>> NvtxRanges::Ranges(uint32_t path) const {

@@ -31,7 +31,9 @@ class NvtxRanges {
   // Events of one thread come in the order of their calls.
   void Add(const NvtxEventRow& event);
 
-  // kNoRange: no range was open, or the thread is unknown.
+  // kNoRange: no range was open, or the thread is unknown. The trace's times have a step: a range that opened on the
+  // same one is open, and so is one that closed on it. (A launch takes longer than a step, so what closed there closed
+  // after it, unless another range was opened in between.)
   uint32_t PathAt(uint64_t thread_id, uint64_t monotonic_ns) const;
 
   // (domain iid, name iid) of the ranges of a path, outermost first.
@@ -43,9 +45,12 @@ class NvtxRanges {
   uint64_t unmatched_count() const { return unmatched_count_; }
 
  private:
+  // All changes of one time.
   struct Change {
     uint64_t monotonic_ns = 0;
-    uint32_t path = kNoRange;
+    // At that very time: after the last opening, before what closed then.
+    uint32_t path_then = kNoRange;
+    uint32_t path_after = kNoRange;
   };
   struct Open {
     uint64_t domain_iid = 0;
@@ -76,7 +81,7 @@ class NvtxRanges {
   };
 
   void OpenRange(ThreadState* thread, const NvtxEventRow& event, bool pushed);
-  void Note(ThreadState* thread, uint64_t monotonic_ns);
+  void Note(ThreadState* thread, uint64_t monotonic_ns, bool opened);
   uint32_t InternPath(const std::vector<Open>& open);
 
   absl::flat_hash_map<uint64_t, ThreadState> threads_;

@@ -57,7 +57,7 @@ Rows<MemoryRow> Copies(const MemoryBatch& batch) {
 
 TEST(Columns, OneValueStandsForAllAndNoneForZero) {
   const Rows<LaunchRow> got = Launches(FromText<LaunchBatch>(
-      "count: 3 thread_id: 7 window_id: 2 base_enter_monotonic_ns: 1000 enter_delta_ns: [0, 5, 6] "
+      "count: 3 thread_id: 7 window_id: 2 base_enter_monotonic_ns: 1000 enter_delta: [0, 5, 6] "
       "base_correlation_id: 40 correlation_delta: [0, 1, -3] track_iid: 9 signature_iid: [1, 2, 1]"));
   ASSERT_THAT(got.rows, SizeIs(3));
   EXPECT_EQ(got.rows[0].enter_monotonic_ns, 1000u);
@@ -77,6 +77,15 @@ TEST(Columns, OneValueStandsForAllAndNoneForZero) {
   EXPECT_THAT(got.decoded.problem, IsOk());
 }
 
+TEST(Columns, HostTimesCountInTheirUnit) {
+  const Rows<LaunchRow> got = Launches(
+      FromText<LaunchBatch>("count: 3 base_enter_monotonic_ns: 1000 enter_unit_ns: 16 enter_delta: [0, 5, 4375]"));
+  ASSERT_THAT(got.rows, SizeIs(3));
+  EXPECT_EQ(got.rows[0].enter_monotonic_ns, 1000u);
+  EXPECT_EQ(got.rows[1].enter_monotonic_ns, 1080u);
+  EXPECT_EQ(got.rows[2].enter_monotonic_ns, 71080u);
+}
+
 TEST(Columns, AnEmptyBatchHasNoRecords) {
   const Rows<LaunchRow> got = Launches(LaunchBatch());
   EXPECT_THAT(got.rows, IsEmpty());
@@ -86,7 +95,7 @@ TEST(Columns, AnEmptyBatchHasNoRecords) {
 TEST(Columns, KernelStartsCountFromTheEndBeforeInTheirUnits) {
   const Rows<KernelRow> got = Kernels(FromText<KernelBatch>(
       "count: 3 timing: TIMING_COMPLETE base_start_ns: 10000 start_unit_ns: 32 start_delta: [0, 2, -5] "
-      "duration_unit_ns: 32 duration: [10, 20, 1] base_correlation_id: 1 correlation_delta: [0, 1, 1] "
+      "duration_unit_ns: 32 duration_delta: [10, 10, -19] base_correlation_id: 1 correlation_delta: [0, 1, 1] "
       "attributes_iid: 4 graph_id: 6 graph_node_delta: [100, 1, -1]"));
   ASSERT_THAT(got.rows, SizeIs(3));
   EXPECT_EQ(got.rows[0].start_ns, 10000u);
@@ -101,6 +110,20 @@ TEST(Columns, KernelStartsCountFromTheEndBeforeInTheirUnits) {
   EXPECT_EQ(got.rows[2].graph_node_id, 100u);
   EXPECT_EQ(got.rows[2].graph_id, 6u);
   EXPECT_EQ(got.rows[2].attributes_iid, 4u);
+}
+
+TEST(Columns, KernelDurationsCountFromTheLastOneWithTheSameAttributes) {
+  const Rows<KernelRow> got = Kernels(FromText<KernelBatch>(
+      "count: 6 timing: TIMING_COMPLETE duration_unit_ns: 32 duration_delta: [10, 50, 1, -3, 7, -1] "
+      "attributes_iid: [1, 2, 1, 2, 0, 1]"));
+  std::vector<uint64_t> durations_ns;
+  for (const KernelRow& row : got.rows) durations_ns.push_back(row.duration_ns);
+  EXPECT_THAT(durations_ns, ::testing::ElementsAre(320, 1600, 352, 1504, 224, 320));
+
+  const Rows<KernelRow> none = Kernels(
+      FromText<KernelBatch>("count: 2 timing: TIMING_COMPLETE correlation_delta: [0, 1] attributes_iid: [1, 2]"));
+  ASSERT_THAT(none.rows, SizeIs(2));
+  EXPECT_EQ(none.rows[1].duration_ns, 0u);
 }
 
 TEST(Columns, KernelsWithoutTimesHaveNone) {
@@ -123,7 +146,7 @@ TEST(Columns, KernelsWithoutTimesHaveNone) {
 TEST(Columns, AnEndBeforeItsStartIsKeptAsItWas) {
   const Rows<KernelRow> got =
       Kernels(FromText<KernelBatch>("count: 1 timing: TIMING_INVALID base_start_ns: 1000 start_unit_ns: 1 start_delta: "
-                                    "0 duration_unit_ns: 1 duration: 400"));
+                                    "0 duration_unit_ns: 1 duration_delta: 400"));
   ASSERT_THAT(got.rows, SizeIs(1));
   EXPECT_EQ(got.rows[0].start_ns, 1000u);
   EXPECT_EQ(got.rows[0].end_ns, 600u);
@@ -185,10 +208,10 @@ TEST(Columns, SynchronizationOverheadAndNvtxHaveEveryField) {
   EXPECT_EQ(costs[1].thread_id, 77u);
 
   std::vector<NvtxEventRow> events;
-  EXPECT_THAT(ForEachNvtxEvent(
-                  FromText<NvtxEventBatch>("count: 2 thread_id: 5 base_monotonic_ns: 100 time_delta_ns: [0, 9] "
-                                           "kind: [1, 250] domain_iid: 1 name_iid: [3, 0] range_id: 8 payload_iid: 4"),
-                  [&events](const NvtxEventRow& row) { events.push_back(row); })
+  EXPECT_THAT(ForEachNvtxEvent(FromText<NvtxEventBatch>(
+                                   "count: 2 thread_id: 5 base_monotonic_ns: 100 time_unit_ns: 3 time_delta: [0, 3] "
+                                   "kind: [1, 250] domain_iid: 1 name_iid: [3, 0] range_id: 8 payload_iid: 4"),
+                               [&events](const NvtxEventRow& row) { events.push_back(row); })
                   .problem,
               IsOk());
   ASSERT_THAT(events, SizeIs(2));
@@ -240,16 +263,20 @@ TEST(Columns, ACountThatNoColumnProvesIsCapped) {
 
 TEST(Columns, ValuesThatLeave64BitsEndTheBatchThere) {
   const Rows<LaunchRow> enter = Launches(FromText<LaunchBatch>(
-      "count: 3 base_enter_monotonic_ns: 18446744073709551610 enter_delta_ns: [0, 5, 1] correlation_delta: [0, 1, 1]"));
+      "count: 3 base_enter_monotonic_ns: 18446744073709551610 enter_delta: [0, 5, 1] correlation_delta: [0, 1, 1]"));
   EXPECT_THAT(enter.rows, SizeIs(2));
   EXPECT_EQ(enter.decoded.lost_count, 1u);
   EXPECT_THAT(enter.decoded.problem,
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("LaunchBatch.enter_delta_ns: record 2 of 3 leaves")));
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("LaunchBatch.enter_delta: record 2 of 3 leaves")));
+  const Rows<LaunchRow> steps = Launches(FromText<LaunchBatch>(
+      "count: 2 base_enter_monotonic_ns: 5 enter_unit_ns: 16 enter_delta: [1, 1152921504606846976]"));
+  EXPECT_THAT(steps.rows, SizeIs(1));
+  EXPECT_EQ(steps.decoded.lost_count, 1u);
 
   const std::vector<std::string> kernels = {
-      "count: 1 timing: TIMING_COMPLETE duration_unit_ns: 2 duration: 9223372036854775808",
-      "count: 1 timing: TIMING_COMPLETE duration_unit_ns: 1 duration: 18446744073709551615 base_start_ns: 1",
-      "count: 1 timing: TIMING_INVALID duration_unit_ns: 1 duration: 5 base_start_ns: 4",
+      "count: 1 timing: TIMING_COMPLETE duration_unit_ns: 2 duration_delta: -9223372036854775808",
+      "count: 1 timing: TIMING_COMPLETE duration_unit_ns: 1 duration_delta: -1 base_start_ns: 1",
+      "count: 1 timing: TIMING_INVALID duration_unit_ns: 1 duration_delta: 5 base_start_ns: 4",
   };
   for (const std::string& text : kernels) {
     const Rows<KernelRow> got = Kernels(FromText<KernelBatch>(text));
@@ -262,9 +289,9 @@ TEST(Columns, ValuesThatLeave64BitsEndTheBatchThere) {
 }
 
 TEST(Columns, ValuesAtTheEdgeOf64BitsAreRead) {
-  const Rows<KernelRow> got = Kernels(FromText<KernelBatch>(
-      "count: 2 timing: TIMING_COMPLETE base_start_ns: 9223372036854775808 start_unit_ns: 1 "
-      "start_delta: [-9223372036854775808, 0] duration_unit_ns: 1 duration: [0, 18446744073709551615]"));
+  const Rows<KernelRow> got = Kernels(
+      FromText<KernelBatch>("count: 2 timing: TIMING_COMPLETE base_start_ns: 9223372036854775808 start_unit_ns: 1 "
+                            "start_delta: [-9223372036854775808, 0] duration_unit_ns: 1 duration_delta: [0, -1]"));
   ASSERT_THAT(got.rows, SizeIs(2));
   EXPECT_EQ(got.rows[0].start_ns, 0u);
   EXPECT_EQ(got.rows[1].end_ns, ~uint64_t{0});
@@ -289,9 +316,9 @@ TEST(Columns, AUnitOfZeroIsRefusedWhereItMatters) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("KernelBatch.start_unit_ns: expected 1 or more, got 0")));
   EXPECT_THAT(Copies(FromText<MemoryBatch>("count: 1 duration: 5")).decoded.problem,
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("MemoryBatch.duration_unit_ns")));
-  EXPECT_THAT(
-      Kernels(FromText<KernelBatch>("count: 1 timing: TIMING_COMPLETE base_start_ns: 9 duration: 0")).decoded.problem,
-      IsOk());
+  EXPECT_THAT(Kernels(FromText<KernelBatch>("count: 1 timing: TIMING_COMPLETE base_start_ns: 9 duration_delta: 0"))
+                  .decoded.problem,
+              IsOk());
 }
 
 TEST(Columns, DurationBucketsComeInPairs) {

@@ -119,7 +119,7 @@ TEST_F(GxAnalyzeTest, AFullDiskGivesThree) {
 TEST_F(GxAnalyzeTest, TwoTracesMakeOneReportWithAColumnForTheProcess) {
   const std::string kernels =
       R"(kernel_batch { count: 1 timing: TIMING_COMPLETE base_start_ns: 5 start_unit_ns: 1 start_delta: [0]
-         duration_unit_ns: 1 duration: [9] base_correlation_id: 1 })";
+         duration_unit_ns: 1 duration_delta: [9] base_correlation_id: 1 })";
   const std::string a =
       Put("a.pb", TraceBytes(Numbered({PacketFromText(absl::StrCat("header { pid: 7 } ", kernels))})));
   const std::string b =

@@ -34,7 +34,7 @@ std::vector<gpuexec::v1::Packet> Packets() {
       {PacketFromText("header { format_major: 1 command_line: 'a.out' }"),
        PacketFromText(
            "name { iid: 1 value: 'axpy' } kernel_batch { count: 2 timing: TIMING_COMPLETE base_start_ns: 100 "
-           "start_unit_ns: 1 start_delta: [0, 2] duration_unit_ns: 1 duration: 5 base_correlation_id: 7 "
+           "start_unit_ns: 1 start_delta: [0, 2] duration_unit_ns: 1 duration_delta: [5, 0] base_correlation_id: 7 "
            "correlation_delta: [0, 1] attributes_iid: 3 }"),
        PacketFromText("trailer { reason: REASON_EXIT }")});
 }

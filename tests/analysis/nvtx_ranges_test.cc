@@ -40,8 +40,28 @@ TEST_F(NvtxRangesTest, RangesNestAndEndWithTheirPop) {
   EXPECT_THAT(Names(1, 9), IsEmpty());
   EXPECT_THAT(Names(1, 10), ElementsAre(100));
   EXPECT_THAT(Names(1, 25), ElementsAre(100, 101));
-  EXPECT_THAT(Names(1, 30), ElementsAre(100));
-  EXPECT_THAT(Names(1, 40), IsEmpty());
+  EXPECT_THAT(Names(1, 31), ElementsAre(100));
+  EXPECT_THAT(Names(1, 41), IsEmpty());
+}
+
+TEST_F(NvtxRangesTest, OnOneStepOfTheClockALaunchIsAfterThePushAndBeforeThePop) {
+  Event(1, 16, Batch::KIND_PUSH, 100);
+  EXPECT_THAT(Names(1, 16), ElementsAre(100));
+  Event(1, 32, Batch::KIND_POP);
+  EXPECT_THAT(Names(1, 32), ElementsAre(100));
+  EXPECT_THAT(Names(1, 48), IsEmpty());
+  // The launch has room only between a push and its pop.
+  Event(1, 64, Batch::KIND_PUSH, 101);
+  Event(1, 64, Batch::KIND_POP);
+  EXPECT_THAT(Names(1, 64), ElementsAre(101));
+  EXPECT_THAT(Names(1, 65), IsEmpty());
+  // A range that makes way for the next one.
+  Event(1, 80, Batch::KIND_PUSH, 102);
+  Event(1, 96, Batch::KIND_POP);
+  Event(1, 96, Batch::KIND_PUSH, 103);
+  EXPECT_THAT(Names(1, 95), ElementsAre(102));
+  EXPECT_THAT(Names(1, 96), ElementsAre(103));
+  EXPECT_THAT(Names(1, 97), ElementsAre(103));
 }
 
 TEST_F(NvtxRangesTest, ThreadsDoNotShareRanges) {
@@ -65,7 +85,7 @@ TEST_F(NvtxRangesTest, AStartedRangeMayEndOnAnotherThread) {
   Event(1, 20, Batch::KIND_PUSH, 101);
   Event(2, 30, Batch::KIND_END, 0, 7);
   EXPECT_THAT(Names(1, 25), ElementsAre(100, 101));
-  EXPECT_THAT(Names(1, 30), ElementsAre(101));
+  EXPECT_THAT(Names(1, 31), ElementsAre(101));
   EXPECT_THAT(Names(2, 25), IsEmpty());
 }
 
@@ -100,7 +120,7 @@ TEST_F(NvtxRangesTest, RangesThatNestTooDeepAreCountedAndTheirPopsCloseNoOther) 
   for (uint64_t i = 0; i < 10; ++i) Event(1, 1000 + i, Batch::KIND_POP);
   EXPECT_EQ(Names(1, 2000).size(), NvtxRanges::kMaxDepth);
   Event(1, 3000, Batch::KIND_POP);
-  EXPECT_EQ(Names(1, 3000).size(), NvtxRanges::kMaxDepth - 1);
+  EXPECT_EQ(Names(1, 3001).size(), NvtxRanges::kMaxDepth - 1);
 }
 
 TEST_F(NvtxRangesTest, AnEndToldAfterALaterEventKeepsTimesInOrder) {

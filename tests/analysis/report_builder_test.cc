@@ -34,11 +34,12 @@ constexpr char kDefinitions[] = R"(
 std::string Kernels(int count, int attributes, int track, int start, int duration) {
   std::string starts;
   for (int i = 0; i < count; ++i) starts += i == 0 ? "0" : ", 1000";
+  std::string durations = std::to_string(duration);
+  for (int i = 1; i < count; ++i) durations += ", 0";
   return "kernel_batch { count: " + std::to_string(count) +
          " timing: TIMING_COMPLETE base_start_ns: " + std::to_string(start) + " start_unit_ns: 1 start_delta: [" +
-         starts + "] duration_unit_ns: 1 duration: [" + std::to_string(duration) +
-         "] base_correlation_id: 1 track_iid: [" + std::to_string(track) + "] attributes_iid: [" +
-         std::to_string(attributes) + "] }";
+         starts + "] duration_unit_ns: 1 duration_delta: [" + durations + "] base_correlation_id: 1 track_iid: [" +
+         std::to_string(track) + "] attributes_iid: [" + std::to_string(attributes) + "] }";
 }
 
 TraceModel Import(const std::vector<std::string>& packets, const ReportRequest& request) {

@@ -39,20 +39,22 @@ std::string Launches(int count, int window = 1) {
   std::string ids;
   for (int i = 0; i < count; ++i) ids += i == 0 ? "0" : ", 1";
   return "launch_batch { count: " + std::to_string(count) + " thread_id: 5 window_id: " + std::to_string(window) +
-         " base_enter_monotonic_ns: 10000 enter_delta_ns: [" + deltas +
-         "] base_correlation_id: 1 correlation_delta: [" + ids + "] track_iid: [1] signature_iid: [1] }";
+         " base_enter_monotonic_ns: 10000 enter_delta: [" + deltas + "] base_correlation_id: 1 correlation_delta: [" +
+         ids + "] track_iid: [1] signature_iid: [1] }";
 }
 
 // Kernels 1..count of 64 ns, 936 ns between them.
 std::string Kernels(int count) {
   std::string starts;
   for (int i = 0; i < count; ++i) starts += i == 0 ? "0" : ", 936";
+  std::string durations;
+  for (int i = 0; i < count; ++i) durations += i == 0 ? "2" : ", 0";
   std::string ids;
   for (int i = 0; i < count; ++i) ids += i == 0 ? "0" : ", 1";
   return "kernel_batch { count: " + std::to_string(count) +
          " timing: TIMING_COMPLETE base_start_ns: 10500 start_unit_ns: 1 start_delta: [" + starts +
-         "] duration_unit_ns: 32 duration: [2] base_correlation_id: 1 correlation_delta: [" + ids +
-         "] track_iid: [1] attributes_iid: [1] }";
+         "] duration_unit_ns: 32 duration_delta: [" + durations + "] base_correlation_id: 1 correlation_delta: [" +
+         ids + "] track_iid: [1] attributes_iid: [1] }";
 }
 
 TEST(TraceImporterTest, AnEmptyTraceGivesAnEmptyModel) {
@@ -93,7 +95,7 @@ TEST(TraceImporterTest, KernelsInAnEarlierFrameThanTheirLaunchesAreJoined) {
 
 TEST(TraceImporterTest, ALaunchThatWasRefusedExpectsNoKernel) {
   const TraceModel model = Import({R"(launch_batch {
-    count: 2 thread_id: 5 window_id: 1 base_enter_monotonic_ns: 10 enter_delta_ns: [0, 1]
+    count: 2 thread_id: 5 window_id: 1 base_enter_monotonic_ns: 10 enter_delta: [0, 1]
     base_correlation_id: 1 correlation_delta: [0, 1] signature_iid: [1] result: [700, 0] })"});
   EXPECT_EQ(model.accounting.refused_launches, 1u);
   EXPECT_EQ(model.accounting.launches, 1u);
@@ -153,11 +155,11 @@ TEST(TraceImporterTest, ReplaysAreCheckedAgainstTheGraph) {
     graph_exec { graph_exec_id: 3 kernel_node_count: 2 }
     graph_exec { graph_exec_id: 4 kernel_node_count: 2 has_conditional_nodes: true }
     launch_batch {
-      count: 3 thread_id: 5 window_id: 1 base_enter_monotonic_ns: 10000 enter_delta_ns: [0, 1, 1]
+      count: 3 thread_id: 5 window_id: 1 base_enter_monotonic_ns: 10000 enter_delta: [0, 1, 1]
       base_correlation_id: 1 correlation_delta: [0, 1, 1] graph_exec_id: [3, 3, 4] }
     kernel_batch {
       count: 4 timing: TIMING_COMPLETE base_start_ns: 10500 start_unit_ns: 1 start_delta: [0, 1, 1, 1] duration_unit_ns: 32
-      duration: [2] base_correlation_id: 1 correlation_delta: [0, 0, 1, 1] track_iid: [1] attributes_iid: [1]
+      duration_delta: [2, 0, 0, 0] base_correlation_id: 1 correlation_delta: [0, 0, 1, 1] track_iid: [1] attributes_iid: [1]
       graph_node_delta: [21, 0, 0, 0] })"});
   EXPECT_EQ(model.accounting.replays_complete, 1u);
   EXPECT_EQ(model.accounting.replays_short, 1u);
@@ -173,7 +175,7 @@ TEST(TraceImporterTest, TheLastCountersHold) {
 }
 
 TEST(TraceImporterTest, BatchesThatCannotBeDecodedAreCountedWithTheirReason) {
-  const TraceModel model = Import({"launch_batch { count: 7 enter_delta_ns: [1, 2] }"});
+  const TraceModel model = Import({"launch_batch { count: 7 enter_delta: [1, 2] }"});
   EXPECT_EQ(model.undecodable_record_count, 7u);
   EXPECT_THAT(model.undecodable_reasons, SizeIs(1));
 }
@@ -187,7 +189,7 @@ TEST(TraceImporterTest, GroupsBeyondTheLimitAreKeptTogether) {
   }
   const TraceModel model = Import({definitions, R"(kernel_batch {
     count: 5 timing: TIMING_COMPLETE base_start_ns: 10500 start_unit_ns: 1 start_delta: [0, 1, 1, 1, 1]
-    duration_unit_ns: 32 duration: [2] base_correlation_id: 1 track_iid: [1] attributes_iid: [1, 2, 3, 4, 5] })"},
+    duration_unit_ns: 32 duration_delta: [2, 2, 2, 2, 2] base_correlation_id: 1 track_iid: [1] attributes_iid: [1, 2, 3, 4, 5] })"},
                                   options);
   EXPECT_TRUE(model.cells_limited);
   EXPECT_THAT(model.cells, SizeIs(3));

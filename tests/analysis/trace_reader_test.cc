@@ -102,7 +102,7 @@ class TraceReaderTest : public ::testing::Test {
 std::vector<Packet> SmallPackets() {
   return Numbered({PacketFromText("header { format_major: 1 command_line: 'a.out' }"),
                    PacketFromText("name { iid: 1 value: 'axpy' } kernel_batch { count: 2 timing: TIMING_COMPLETE "
-                                  "start_unit_ns: 1 start_delta: [1, 2] duration_unit_ns: 1 duration: 5 }"),
+                                  "start_unit_ns: 1 start_delta: [1, 2] duration_unit_ns: 1 duration_delta: [5, 0] }"),
                    PacketFromText("stats { counter { id: STAT_LAUNCHES_SEEN value: 2 } }"),
                    PacketFromText("trailer { reason: REASON_EXIT }")});
 }

@@ -12,9 +12,8 @@ namespace gx::testing {
 namespace {
 
 // Launch and kernel records to frames of 1 MiB pending. One item is one kernel with its launch.
-void EncodeEagerStream(benchmark::State& state) {
-  const auto start_step_ns = static_cast<uint64_t>(state.range(0));
-  EagerStream stream(start_step_ns);
+void EncodeEagerStream(benchmark::State& state, const EagerStream::Shape& shape) {
+  EagerStream stream(shape);
   std::vector<EagerStream::Step> steps(200'000);
   for (EagerStream::Step& step : steps) step = stream.Next();
 
@@ -32,7 +31,9 @@ void EncodeEagerStream(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<int64_t>(kernels));
   state.counters["bytes_per_kernel"] = static_cast<double>(written_bytes) / kernels;
 }
-BENCHMARK(EncodeEagerStream)->ArgName("start_step_ns")->Arg(1)->Arg(32)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(EncodeEagerStream, busy, EagerStream::kBusy)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(EncodeEagerStream, busy_coarse_clock, EagerStream::kBusyCoarseClock)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(EncodeEagerStream, held_up, EagerStream::kHeldUp)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace gx::testing

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <map>
 
 namespace gx::testing {
 namespace {
@@ -37,7 +38,7 @@ std::vector<LaunchRecord> Decode(const v1::LaunchBatch& batch) {
   uint64_t correlation_id = batch.base_correlation_id();
   for (uint64_t i = 0; i < batch.count(); ++i) {
     const uint64_t before_ns = enter_ns;
-    enter_ns += DeltaAt(batch.enter_delta_ns(), batch.count(), i);
+    enter_ns += DeltaAt(batch.enter_delta(), batch.count(), i) * batch.enter_unit_ns();
     EXPECT_GE(enter_ns, before_ns) << "a difference without sign went round";
     correlation_id += DeltaAt(batch.correlation_delta(), batch.count(), i);
     records.push_back({.thread_id = batch.thread_id(),
@@ -61,14 +62,17 @@ std::vector<KernelRecord> Decode(const v1::KernelBatch& batch) {
     EXPECT_EQ(batch.start_delta_size(), 0);
   }
   if (!has_end) {
-    EXPECT_EQ(batch.duration_size(), 0);
+    EXPECT_EQ(batch.duration_delta_size(), 0);
   }
   uint64_t before_ns = batch.base_start_ns();
   uint64_t correlation_id = batch.base_correlation_id();
   uint64_t graph_node_id = 0;
+  std::map<uint64_t, uint64_t> last_duration;  // attributes -> steps
   for (uint64_t i = 0; i < batch.count(); ++i) {
+    const uint64_t attributes_iid = At(batch.attributes_iid(), batch.count(), i);
+    last_duration[attributes_iid] += DeltaAt(batch.duration_delta(), batch.count(), i);
     const uint64_t start_ns = before_ns + DeltaAt(batch.start_delta(), batch.count(), i) * batch.start_unit_ns();
-    const uint64_t duration_ns = At(batch.duration(), batch.count(), i) * batch.duration_unit_ns();
+    const uint64_t duration_ns = last_duration[attributes_iid] * batch.duration_unit_ns();
     const uint64_t end_ns =
         batch.timing() == v1::KernelBatch::TIMING_INVALID ? start_ns - duration_ns : start_ns + duration_ns;
     before_ns = has_end ? end_ns : start_ns;
@@ -78,7 +82,7 @@ std::vector<KernelRecord> Decode(const v1::KernelBatch& batch) {
                        .end_ns = has_end ? end_ns : 0,
                        .correlation_id = correlation_id,
                        .track_iid = At(batch.track_iid(), batch.count(), i),
-                       .attributes_iid = At(batch.attributes_iid(), batch.count(), i),
+                       .attributes_iid = attributes_iid,
                        .graph_id = At(batch.graph_id(), batch.count(), i),
                        .graph_node_id = graph_node_id});
   }
@@ -147,7 +151,7 @@ std::vector<NvtxEventRecord> Decode(const v1::NvtxEventBatch& batch) {
   uint64_t monotonic_ns = batch.base_monotonic_ns();
   for (uint64_t i = 0; i < batch.count(); ++i) {
     const uint64_t before_ns = monotonic_ns;
-    monotonic_ns += DeltaAt(batch.time_delta_ns(), batch.count(), i);
+    monotonic_ns += DeltaAt(batch.time_delta(), batch.count(), i) * batch.time_unit_ns();
     EXPECT_GE(monotonic_ns, before_ns) << "a difference without sign went round";
     records.push_back({.thread_id = batch.thread_id(),
                        .kind = static_cast<NvtxKind>(At(batch.kind(), batch.count(), i)),

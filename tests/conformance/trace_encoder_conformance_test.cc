@@ -695,6 +695,13 @@ std::vector<Record> WithForwardEnds(std::vector<Record> records) {
   return records;
 }
 
+// Times of the host are written in steps of 16 ns, rounded down.
+template <typename Record>
+std::vector<Record> InHostSteps(std::vector<Record> records, uint64_t Record::*member) {
+  for (Record& record : records) record.*member -= record.*member % 16;
+  return records;
+}
+
 class RandomBatches : public ::testing::TestWithParam<uint64_t> {};
 
 TEST_P(RandomBatches, DecodeToTheRecordsThatWereAdded) {
@@ -704,8 +711,10 @@ TEST_P(RandomBatches, DecodeToTheRecordsThatWereAdded) {
   const v1::Packet packet = ParseFrame(encoder.FinishFrame());
 
   const auto thread = [](const auto& record) { return record.thread_id; };
-  EXPECT_EQ(Grouped(DecodeAll(packet.launch_batch()), thread), Grouped(records.launches, thread));
-  EXPECT_EQ(Grouped(DecodeAll(packet.nvtx_event_batch()), thread), Grouped(records.nvtx_events, thread));
+  EXPECT_EQ(Grouped(DecodeAll(packet.launch_batch()), thread),
+            Grouped(InHostSteps(records.launches, &LaunchRecord::enter_monotonic_ns), thread));
+  EXPECT_EQ(Grouped(DecodeAll(packet.nvtx_event_batch()), thread),
+            Grouped(InHostSteps(records.nvtx_events, &NvtxEventRecord::monotonic_ns), thread));
 
   EXPECT_EQ(Grouped(DecodeAll(packet.kernel_batch()), TimingOf), Grouped(records.kernels, TimingOf));
   for (const v1::KernelBatch& batch : packet.kernel_batch()) {
@@ -750,8 +759,37 @@ TEST(Batches, DurationsAreWrittenInTheClockStepSeen) {
   const v1::Packet packet = ParseFrame(encoder.FinishFrame());
   ASSERT_EQ(packet.kernel_batch_size(), 1);
   EXPECT_EQ(packet.kernel_batch(0).duration_unit_ns(), 32u);
-  EXPECT_THAT(packet.kernel_batch(0).duration(), ::testing::ElementsAre(17, 1, 30));
+  EXPECT_THAT(packet.kernel_batch(0).duration_delta(), ::testing::ElementsAre(17, -16, 29));
   EXPECT_EQ(packet.kernel_batch(0).start_unit_ns(), 8u);
+}
+
+TEST(Batches, ADurationIsTheDifferenceFromTheLastOneWithTheSameAttributes) {
+  TraceEncoder encoder;
+  encoder.AddKernel({.start_ns = 1'000, .end_ns = 1'100, .attributes_iid = 1});
+  encoder.AddKernel({.start_ns = 2'000, .end_ns = 7'000, .attributes_iid = 2});
+  encoder.AddKernel({.start_ns = 8'000, .end_ns = 8'101, .attributes_iid = 1});
+  encoder.AddKernel({.start_ns = 9'000, .end_ns = 13'998, .attributes_iid = 2});
+  EXPECT_THAT(ParseFrame(encoder.FinishFrame()).kernel_batch(0).duration_delta(),
+              ::testing::ElementsAre(100, 5'000, 1, -2));
+  // Each batch can be read alone.
+  encoder.AddKernel({.start_ns = 14'000, .end_ns = 14'101, .attributes_iid = 1});
+  EXPECT_EQ(Decode(ParseFrame(encoder.FinishFrame()).kernel_batch(0)).front().end_ns, 14'101u);
+}
+
+TEST(Batches, HostTimesAreRoundedEachForItself) {
+  TraceEncoder encoder;
+  for (uint64_t i = 0; i < 100; ++i) {
+    encoder.AddLaunch({.thread_id = 1, .enter_monotonic_ns = 1'000 + 31 * i});
+    encoder.AddNvtxEvent({.thread_id = 1, .monotonic_ns = 1'000 + 31 * i});
+  }
+  const v1::Packet packet = ParseFrame(encoder.FinishFrame());
+  EXPECT_EQ(packet.launch_batch(0).enter_unit_ns(), 16u);
+  EXPECT_EQ(packet.launch_batch(0).base_enter_monotonic_ns(), 992u);
+  EXPECT_EQ(packet.launch_batch(0).enter_delta(0), 0u);
+  // 1,000 + 31 * 99 = 4,069.
+  EXPECT_EQ(Decode(packet.launch_batch(0)).back().enter_monotonic_ns, 4'064u);
+  EXPECT_EQ(packet.nvtx_event_batch(0).time_unit_ns(), 16u);
+  EXPECT_EQ(Decode(packet.nvtx_event_batch(0)).back().monotonic_ns, 4'064u);
 }
 
 TEST(Batches, AConstantColumnIsOneElementAndAColumnOfZerosIsNone) {
@@ -762,7 +800,7 @@ TEST(Batches, AConstantColumnIsOneElementAndAColumnOfZerosIsNone) {
   EXPECT_THAT(packet.kernel_batch(0).track_iid(), ::testing::ElementsAre(7));
   EXPECT_THAT(packet.kernel_batch(0).graph_id(), IsEmpty());
   EXPECT_THAT(packet.kernel_batch(0).start_delta(), IsEmpty());
-  EXPECT_THAT(packet.kernel_batch(0).duration(), IsEmpty());
+  EXPECT_THAT(packet.kernel_batch(0).duration_delta(), IsEmpty());
 }
 
 // Readers refuse a larger batch that is constant in every column.
@@ -779,13 +817,13 @@ TEST(Batches, ALargeBatchOfEqualRecordsProvesItsCountInOneColumn) {
     encoder.AddNvtxEvent({.thread_id = 1});
   }
   const v1::Packet packet = ParseFrame(encoder.FinishFrame());
-  EXPECT_EQ(packet.launch_batch(0).enter_delta_ns_size(), kRecords);
+  EXPECT_EQ(packet.launch_batch(0).enter_delta_size(), kRecords);
   EXPECT_EQ(packet.kernel_batch(0).correlation_delta_size(), kRecords);
   EXPECT_EQ(packet.kernel_batch(1).correlation_delta_size(), kRecords);
   EXPECT_EQ(packet.memory_batch(0).correlation_delta_size(), kRecords);
   EXPECT_EQ(packet.synchronization_batch(0).start_delta_ns_size(), kRecords);
   EXPECT_EQ(packet.overhead_batch(0).start_delta_ns_size(), kRecords);
-  EXPECT_EQ(packet.nvtx_event_batch(0).time_delta_ns_size(), kRecords);
+  EXPECT_EQ(packet.nvtx_event_batch(0).time_delta_size(), kRecords);
   EXPECT_EQ(Decode(packet.kernel_batch(0)).back().correlation_id, 7u);
 }
 
@@ -888,7 +926,7 @@ TEST(Frames, OneMebibytePendingNeverMakesAPacketThatReadersRefuse) {
   ParseFrame(frame);
 }
 
-class EagerPyTorch : public ::testing::TestWithParam<uint64_t> {};
+class EagerPyTorch : public ::testing::TestWithParam<EagerStream::Shape> {};
 
 // The format's goal; a real trace also holds definitions and one frame's head a second.
 TEST_P(EagerPyTorch, TakesTwelveBytesAKernelOrFewer) {
@@ -906,7 +944,8 @@ TEST_P(EagerPyTorch, TakesTwelveBytesAKernelOrFewer) {
   EXPECT_GE(pending, written);
 }
 
-INSTANTIATE_TEST_SUITE_P(StartSteps, EagerPyTorch, ::testing::Values(uint64_t{1}, uint64_t{32}));
+INSTANTIATE_TEST_SUITE_P(Shapes, EagerPyTorch,
+                         ::testing::Values(EagerStream::kBusy, EagerStream::kBusyCoarseClock, EagerStream::kHeldUp));
 
 // ------------------------------------------------------------------------------------------------------ coverage
 

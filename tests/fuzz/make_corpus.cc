@@ -48,16 +48,18 @@ constexpr char kDefinitions[] =
     "KIND_TIMING }";
 constexpr char kRecords[] =
     "sequence: 2 launch_batch { count: 3 thread_id: 42 window_id: 1 base_enter_monotonic_ns: 1000 "
-    "enter_delta_ns: [0, 5, 6] base_correlation_id: 1 correlation_delta: [0, 1, 1] track_iid: 1 signature_iid: 1 } "
+    "enter_unit_ns: 16 enter_delta: [0, 5, 6] base_correlation_id: 1 correlation_delta: [0, 1, 1] track_iid: 1 "
+    "signature_iid: 1 } "
     "kernel_batch { count: 3 timing: TIMING_COMPLETE base_start_ns: 2000 start_unit_ns: 32 start_delta: [0, 1, 2] "
-    "duration_unit_ns: 32 duration: [40, 41, 40] base_correlation_id: 1 correlation_delta: [0, 1, 1] track_iid: 1 "
+    "duration_unit_ns: 32 duration_delta: [40, 1, -1] base_correlation_id: 1 correlation_delta: [0, 1, 1] track_iid: 1 "
     "attributes_iid: 1 graph_id: [0, 5, 5] graph_node_delta: [0, 100, 1] } "
     "memory_batch { count: 2 kind: KIND_MEMCPY base_start_ns: 100 start_unit_ns: 1 start_delta: [0, 9] "
     "duration_unit_ns: 1 "
     "duration: [5, 6] correlation_delta: [9, 1] size_bytes: [4096, 8192] copy_kind: 1 } "
     "synchronization_batch { count: 2 base_start_ns: 50 start_delta_ns: [0, -3] duration_ns: [4, 4] type: 3 } "
     "overhead_batch { count: 1 base_start_ns: 60 duration_ns: 4 kind: 1 } "
-    "nvtx_event_batch { count: 2 thread_id: 42 base_monotonic_ns: 900 time_delta_ns: [0, 500] kind: [1, 2] name_iid: "
+    "nvtx_event_batch { count: 2 thread_id: 42 base_monotonic_ns: 900 time_unit_ns: 16 time_delta: [0, 30] kind: [1, "
+    "2] name_iid: "
     "[1, 0] }";
 constexpr char kSummaries[] =
     "sequence: 3 stats { counter { id: STAT_LAUNCHES_SEEN value: 3 } } diagnostic { text: 'words' } "
@@ -115,7 +117,7 @@ void TraceReaderCorpus(const std::filesystem::path& folder) {
   Write(folder / "every_byte_as_name", MakeFrame(names.SerializeAsString()));
   Write(folder / "bad_columns",
         MakeFrame(Packet("launch_batch { count: 1152921504606846976 } kernel_batch { count: 2 "
-                         "duration: [1, 2, 3] } nvtx_event_batch { count: 1 kind: 9999999999999 }")));
+                         "duration_delta: [1, 2, 3] } nvtx_event_batch { count: 1 kind: 9999999999999 }")));
 }
 
 void ColumnsCorpus(const std::filesystem::path& folder) {
@@ -130,9 +132,10 @@ void ColumnsCorpus(const std::filesystem::path& folder) {
   Write(folder / "edges",
         Packet("kernel_batch { count: 2 timing: TIMING_COMPLETE base_start_ns: 18446744073709551615 "
                "start_unit_ns: 18446744073709551615 start_delta: [-9223372036854775808, "
-               "9223372036854775807] duration_unit_ns: 18446744073709551615 duration: [1, 2] } "
-               "kernel_batch { count: 1 timing: TIMING_INVALID duration_unit_ns: 1 duration: 1 } "
-               "launch_batch { count: 2 base_enter_monotonic_ns: 18446744073709551615 enter_delta_ns: [0, 1] }"));
+               "9223372036854775807] duration_unit_ns: 18446744073709551615 duration_delta: [1, -2] } "
+               "kernel_batch { count: 1 timing: TIMING_INVALID duration_unit_ns: 1 duration_delta: 1 } "
+               "launch_batch { count: 2 base_enter_monotonic_ns: 18446744073709551615 enter_delta: [0, 1] } "
+               "nvtx_event_batch { count: 2 time_unit_ns: 18446744073709551615 time_delta: [1, 2] }"));
   Write(folder / "no_unit", Packet("kernel_batch { count: 1 start_delta: 1 } memory_batch { count: 1 duration: 1 }"));
   Write(folder / "timings", Packet("kernel_batch { count: 1 timing: TIMING_MISSING } kernel_batch { count: 2 timing: "
                                    "TIMING_UNFINISHED base_start_ns: 5 start_unit_ns: 1 start_delta: [0, 1] } "
