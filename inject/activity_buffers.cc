@@ -46,9 +46,13 @@ bool ActivityBuffers::Complete(const CompletedBuffer& buffer) noexcept {
   while (!lock_.TryLock()) {
     // The buffer must not be lost; its holder is only another callback, which will go on.
   }
-  queue_[(queue_begin_ + queue_size_) % kMaxBuffers] = buffer;
-  ++queue_size_;
+  const bool room = queue_size_ < count_;  // Always, unless a buffer came back twice.
+  if (room) {
+    queue_[(queue_begin_ + queue_size_) % kMaxBuffers] = buffer;
+    ++queue_size_;
+  }
   lock_.Unlock();
+  if (!room) return false;
   lent_.fetch_sub(1, std::memory_order_relaxed);
   completed_.Signal();
   return true;
@@ -70,7 +74,7 @@ void ActivityBuffers::Release(uint8_t* data) noexcept {
   if (!IsOurs(data)) return;
   while (!lock_.TryLock()) {
   }
-  free_[free_count_++] = data;
+  if (free_count_ < count_) free_[free_count_++] = data;
   lock_.Unlock();
 }
 

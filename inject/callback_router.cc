@@ -29,8 +29,13 @@ constexpr uint32_t kResourceCallbacks[] = {
 // Marks that a callback of ours runs on this thread: what our own CUPTI calls provoke is not the program's.
 class InsideCallback {
  public:
-  explicit InsideCallback(ThreadState* thread) noexcept : thread_(thread) { thread_->inside = true; }
-  ~InsideCallback() { thread_->inside = false; }
+  // `thread` may be null: no queue, nothing to mark.
+  explicit InsideCallback(ThreadState* thread) noexcept : thread_(thread) {
+    if (thread_ != nullptr) thread_->inside = true;
+  }
+  ~InsideCallback() {
+    if (thread_ != nullptr) thread_->inside = false;
+  }
   InsideCallback(const InsideCallback&) = delete;
   InsideCallback& operator=(const InsideCallback&) = delete;
 
@@ -41,6 +46,13 @@ class InsideCallback {
 uint32_t ResultOf(const CUpti_CallbackData& data) noexcept {
   if (data.functionReturnValue == nullptr) return 0;
   return static_cast<uint32_t>(*static_cast<const CUresult*>(data.functionReturnValue));
+}
+
+// What cuStreamEndCapture returns where it ended none: a capture of another stream may still be open. Any other error
+// ends an invalidated capture.
+bool CaptureHasEnded(uint32_t result) noexcept {
+  return result != CUDA_ERROR_ILLEGAL_STATE && result != CUDA_ERROR_INVALID_VALUE &&
+         result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
 }
 
 size_t CacheIndex(const void* pointer, size_t size) noexcept {
@@ -100,16 +112,19 @@ void CUPTIAPI CallbackRouter::Callback(void* user, CUpti_CallbackDomain domain, 
   });
 }
 
-void CallbackRouter::OnDriverCall(uint32_t cbid, const CUpti_CallbackData& data) noexcept {
+void CallbackRouter::OnDriverCall(uint32_t cbid, const CUpti_CallbackData& data) {
   ThreadState* thread = parts_.queues->Current();
   if (thread == nullptr) {
     const CallKind kind = ClassifyCall(cbid).kind;
-    if (data.callbackSite == CUPTI_API_EXIT && (kind == CallKind::kLaunch || kind == CallKind::kGraphLaunch)) {
-      Stats().Add(StatId::kLaunchesDroppedNoQueue);
+    if (kind == CallKind::kLaunch || kind == CallKind::kGraphLaunch) {
+      if (data.callbackSite == CUPTI_API_EXIT) Stats().Add(StatId::kLaunchesDroppedNoQueue);
+      return;
     }
+    if (kind == CallKind::kGraphAddNode || kind == CallKind::kGraphSetNode) return;
+    // The rest needs no queue: an unload is an unload on any thread.
+  } else if (thread->inside) {
     return;
   }
-  if (thread->inside) return;
   const InsideCallback inside(thread);
   if (data.callbackSite == CUPTI_API_ENTER) {
     OnCallEnter(thread, cbid, data);
@@ -118,7 +133,7 @@ void CallbackRouter::OnDriverCall(uint32_t cbid, const CUpti_CallbackData& data)
   }
 }
 
-void CallbackRouter::OnCallEnter(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData&) noexcept {
+void CallbackRouter::OnCallEnter(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData&) {
   switch (ClassifyCall(cbid).kind) {
     case CallKind::kLaunch:
     case CallKind::kGraphLaunch:
@@ -126,7 +141,7 @@ void CallbackRouter::OnCallEnter(ThreadState* thread, uint32_t cbid, const CUpti
     case CallKind::kGraphSetNode:
       EmitPendingNode(thread);
       thread->call_cbid = cbid;
-      thread->call_recorded = parts_.window_id->load(std::memory_order_relaxed) != 0;
+      thread->call_window_id = parts_.window_id->load(std::memory_order_relaxed);
       thread->call_has_node = false;
       thread->enter_monotonic_ns = MonotonicNs();
       break;
@@ -148,7 +163,7 @@ void CallbackRouter::OnCallEnter(ThreadState* thread, uint32_t cbid, const CUpti
   }
 }
 
-void CallbackRouter::OnCallExit(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept {
+void CallbackRouter::OnCallExit(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) {
   const CallKind kind = ClassifyCall(cbid).kind;
   switch (kind) {
     case CallKind::kLaunch:
@@ -168,7 +183,7 @@ void CallbackRouter::OnCallExit(ThreadState* thread, uint32_t cbid, const CUpti_
         break;
       }
       if (kind == CallKind::kGraphAddNode || kind == CallKind::kGraphSetNode) break;
-      if (!thread->call_recorded) {
+      if (thread->call_window_id == 0) {
         Stats().Add(StatId::kLaunchesOutsideRegion);
         break;
       }
@@ -189,7 +204,7 @@ void CallbackRouter::OnCallExit(ThreadState* thread, uint32_t cbid, const CUpti_
       if (ResultOf(data) != 0) parts_.gate->Open();
       break;
     case CallKind::kCaptureEnd:
-      parts_.gate->Open();
+      if (CaptureHasEnded(ResultOf(data))) parts_.gate->Open();
       break;
     case CallKind::kProfilerStart:
       if (parts_.profiler_region != nullptr) parts_.profiler_region(true);
@@ -225,7 +240,7 @@ void CallbackRouter::EmitLaunch(ThreadState* thread, uint32_t cbid, const CUpti_
   event->correlation_id = data.correlationId;
   event->context_id = data.contextUid;
   event->stream_id = stream_id;
-  event->window_id = parts_.window_id->load(std::memory_order_relaxed);
+  event->window_id = thread->call_window_id;
   event->result = result;
   event->parameters = parameters;
   thread->queue.Commit();
@@ -246,7 +261,7 @@ void CallbackRouter::EmitGraphLaunch(ThreadState* thread, uint32_t cbid, const C
   event->correlation_id = data.correlationId;
   event->context_id = data.contextUid;
   event->stream_id = stream_id;
-  event->window_id = parts_.window_id->load(std::memory_order_relaxed);
+  event->window_id = thread->call_window_id;
   event->result = result;
   event->graph_exec_id = graph_exec_id;
   thread->queue.Commit();
@@ -426,14 +441,10 @@ void CallbackRouter::OnGraphNode(ThreadState* thread, uint32_t cbid, const CUpti
     if (thread->cloned_graph_id != node.graph_id) {
       thread->cloned_graph_id = node.graph_id;
       thread->cloned_from_graph_id = 0;
-      thread->cloned_kernel_nodes = 0;
-      thread->cloned_conditional_nodes = 0;
       if (graph.originalGraph != nullptr) {
         (void)cupti.cuptiGetGraphId(graph.originalGraph, &thread->cloned_from_graph_id);
       }
     }
-    thread->cloned_kernel_nodes += graph.nodeType == CU_GRAPH_NODE_TYPE_KERNEL ? 1 : 0;
-    thread->cloned_conditional_nodes += graph.nodeType == CU_GRAPH_NODE_TYPE_CONDITIONAL ? 1 : 0;
     EmitPendingNode(thread);
     EmitNode(thread, node);
     return;
@@ -465,11 +476,8 @@ void CallbackRouter::OnGraphExecCreated(ThreadState* thread, const CUpti_GraphDa
   if (thread->has_pending_node && thread->pending_node.graph_id == exec.graph_exec_id) thread->has_pending_node = false;
   EmitPendingNode(thread);
   if (graph.graph != nullptr) (void)cupti.cuptiGetGraphId(graph.graph, &exec.graph_id);
-  if (thread->cloned_graph_id == exec.graph_exec_id) {
-    if (exec.graph_id == 0) exec.graph_id = thread->cloned_from_graph_id;
-    exec.kernel_node_count = thread->cloned_kernel_nodes;
-    exec.has_conditional_nodes = thread->cloned_conditional_nodes != 0 ? 1 : 0;
-  }
+  // CUPTI gives an executable graph the id of the copy that its nodes were cloned into.
+  if (exec.graph_id == 0 && thread->cloned_graph_id == exec.graph_exec_id) exec.graph_id = thread->cloned_from_graph_id;
   exec.monotonic_ns = MonotonicNs();
   if (auto* event = thread->queue.Reserve<GraphExecEvent>(EventType::kGraphExec)) {
     *event = exec;

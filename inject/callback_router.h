@@ -68,9 +68,11 @@ class CallbackRouter {
   static void CUPTIAPI Callback(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data);
 
  private:
-  void OnDriverCall(uint32_t cbid, const CUpti_CallbackData& data) noexcept;
-  void OnCallEnter(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept;
-  void OnCallExit(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept;
+  // These three may throw what profiler_region throws; Callback is the boundary. `thread` is null where the thread has
+  // no queue and the call needs none.
+  void OnDriverCall(uint32_t cbid, const CUpti_CallbackData& data);
+  void OnCallEnter(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data);
+  void OnCallExit(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data);
   void OnResource(uint32_t cbid, const CUpti_ResourceData& data) noexcept;
   void OnContext(bool created, const CUpti_ResourceData& data) noexcept;
   void OnModule(bool loaded, const CUpti_ResourceData& data) noexcept;

@@ -75,8 +75,6 @@ struct GraphExecEvent {
   uint64_t monotonic_ns = 0;
   uint32_t graph_exec_id = 0;
   uint32_t graph_id = 0;
-  uint32_t kernel_node_count = 0;
-  uint32_t has_conditional_nodes = 0;
 };
 
 struct ContextEvent {

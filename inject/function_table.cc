@@ -128,7 +128,9 @@ void FunctionTable::AddCode(uint64_t name_hash, uint64_t code_hash, uint32_t mod
     CodeSlot& slot = codes_[at];
     if (slot.name_hash == name_hash) {
       const bool other = slot.present && slot.code.hash != code_hash;
+      const uint32_t slot_module_id = slot.code.module_id;
       slot.code = {code_hash, module_id, slot.present && (slot.code.ambiguous || other)};
+      slot.shared = slot.present && (slot.shared || slot_module_id != module_id);
       slot.present = true;
       return;
     }
@@ -172,7 +174,8 @@ void FunctionTable::RemoveModule(uint32_t module_id) noexcept {
   if (codes_ == nullptr || !lock_.TryLock()) return;
   if (codes_used_ != 0) {
     for (uint32_t i = 0; i < code_count_; ++i) {
-      if (codes_[i].present && codes_[i].code.module_id == module_id) codes_[i].present = false;
+      CodeSlot& slot = codes_[i];
+      if (slot.present && !slot.shared && slot.code.module_id == module_id) slot.present = false;
     }
   }
   lock_.Unlock();

@@ -64,6 +64,8 @@ class FunctionTable {
     uint64_t name_hash = 0;  // 0: never used.
     Code code;
     bool present = false;
+    // More than one module had it at a time: which of them is still there is not known, so it is kept.
+    bool shared = false;
   };
 
   uint32_t FindKnown(const void* handle) const noexcept;

@@ -4,9 +4,11 @@
 #include <sys/mman.h>
 
 #include <atomic>
-#include <cstdio>
+#include <charconv>
 #include <cstring>
 #include <cwchar>
+#include <string_view>
+#include <system_error>
 
 #include "inject/boundary.h"
 #include "inject/clock.h"
@@ -34,7 +36,8 @@ struct RegisteredString {
 
 struct Handler {
   std::atomic<bool> enabled{false};
-  ThreadQueues* queues = nullptr;
+  // Installed again, with the same value, by each library's copy of NVTX while others are in use.
+  std::atomic<ThreadQueues*> queues{nullptr};
   SpinLock lock;
   Domain domains[kMaxDomains] = {};
   std::atomic<uint32_t> domain_count{1};  // Index 0 is unused, 1 the default domain.
@@ -100,6 +103,19 @@ struct Message {
   }
 };
 
+// A number as text; the shortest that reads as the same number. Not printf: it follows the program's locale.
+struct Payload {
+  char buffer[64];
+  size_t bytes = 0;
+
+  template <typename Number>
+  void Set(Number number) noexcept {
+    const std::to_chars_result result = std::to_chars(buffer, buffer + sizeof(buffer), number);
+    bytes = result.ec == std::errc() ? static_cast<size_t>(result.ptr - buffer) : 0;
+  }
+  std::string_view text() const noexcept { return {buffer, bytes}; }
+};
+
 uint32_t DomainIndex(nvtxDomainHandle_t domain) noexcept {
   const auto index = reinterpret_cast<uintptr_t>(domain);
   return index == 0 || index > g_handler.domain_count.load(std::memory_order_acquire) ? 1
@@ -108,8 +124,8 @@ uint32_t DomainIndex(nvtxDomainHandle_t domain) noexcept {
 
 void Emit(NvtxKind kind, uint32_t domain_index, const Message* message, std::string_view payload,
           uint64_t range_id) noexcept {
-  if (!g_handler.enabled.load(std::memory_order_relaxed)) return;
-  ThreadState* thread = g_handler.queues->Current();
+  if (!g_handler.enabled.load(std::memory_order_acquire)) return;
+  ThreadState* thread = g_handler.queues.load(std::memory_order_relaxed)->Current();
   if (thread == nullptr) {
     Stats().Add(StatId::kNvtxDroppedQueueFull);
     return;
@@ -137,8 +153,7 @@ void Emit(NvtxKind kind, uint32_t domain_index, const Message* message, std::str
 void EmitAttributes(NvtxKind kind, uint32_t domain_index, const nvtxEventAttributes_t* attributes,
                     uint64_t range_id) noexcept {
   Message message;
-  char payload[64];
-  int payload_bytes = 0;
+  Payload payload;
   if (attributes != nullptr) {
     switch (attributes->messageType) {
       case NVTX_MESSAGE_TYPE_ASCII:
@@ -158,33 +173,31 @@ void EmitAttributes(NvtxKind kind, uint32_t domain_index, const nvtxEventAttribu
       default:
         break;
     }
+    const auto& value = attributes->payload;
     switch (attributes->payloadType) {
       case NVTX_PAYLOAD_TYPE_UNSIGNED_INT64:
-        payload_bytes = std::snprintf(payload, sizeof(payload), "%llu",
-                                      static_cast<unsigned long long>(attributes->payload.ullValue));
+        payload.Set(value.ullValue);
         break;
       case NVTX_PAYLOAD_TYPE_INT64:
-        payload_bytes =
-            std::snprintf(payload, sizeof(payload), "%lld", static_cast<long long>(attributes->payload.llValue));
+        payload.Set(value.llValue);
         break;
       case NVTX_PAYLOAD_TYPE_DOUBLE:
-        payload_bytes = std::snprintf(payload, sizeof(payload), "%.17g", attributes->payload.dValue);
+        payload.Set(value.dValue);
         break;
       case NVTX_PAYLOAD_TYPE_UNSIGNED_INT32:
-        payload_bytes = std::snprintf(payload, sizeof(payload), "%u", attributes->payload.uiValue);
+        payload.Set(value.uiValue);
         break;
       case NVTX_PAYLOAD_TYPE_INT32:
-        payload_bytes = std::snprintf(payload, sizeof(payload), "%d", attributes->payload.iValue);
+        payload.Set(value.iValue);
         break;
       case NVTX_PAYLOAD_TYPE_FLOAT:
-        payload_bytes =
-            std::snprintf(payload, sizeof(payload), "%.9g", static_cast<double>(attributes->payload.fValue));
+        payload.Set(value.fValue);
         break;
       default:
         break;
     }
   }
-  Emit(kind, domain_index, &message, std::string_view(payload, static_cast<size_t>(payload_bytes)), range_id);
+  Emit(kind, domain_index, &message, payload.text(), range_id);
 }
 
 // NVTX wants the nesting level of pushes and pops: kept per thread and domain by real tools; what we return is allowed
@@ -270,7 +283,7 @@ nvtxDomainHandle_t CreateDomain(const Message& name) noexcept {
   const uint32_t count = g_handler.domain_count.load(std::memory_order_relaxed);
   for (uint32_t i = 2; i <= count && index == 0; ++i) {
     const Domain& domain = g_handler.domains[i];
-    if (domain.name_bytes == name.bytes && std::memcmp(domain.name, name.text, name.bytes) == 0) index = i;
+    if (std::string_view(domain.name, domain.name_bytes) == std::string_view(name.text, name.bytes)) index = i;
   }
   if (index == 0 && count + 1 < kMaxDomains) {
     char* copy = TakeText(name.bytes + 1);
@@ -337,7 +350,7 @@ bool InstallNvtxHandler(const void* (*get_export_table)(uint32_t), ThreadQueues*
   unsigned core2_size = 0;
   if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &core, &core_size) == 0 || core == nullptr) return false;
   if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &core2, &core2_size) == 0) core2_size = 0;
-  g_handler.queues = queues;
+  g_handler.queues.store(queues, std::memory_order_relaxed);
   g_handler.enabled.store(true, std::memory_order_release);
   Install(core, core_size, NVTX_CBID_CORE_MarkEx, MarkEx);
   Install(core, core_size, NVTX_CBID_CORE_MarkA, MarkA);
@@ -371,7 +384,7 @@ std::string_view NvtxDomainName(uint32_t domain_index) noexcept {
 }
 
 void SetNvtxEnabled(bool enabled) noexcept {
-  g_handler.enabled.store(enabled && g_handler.queues != nullptr, std::memory_order_release);
+  g_handler.enabled.store(enabled && g_handler.queues.load(std::memory_order_relaxed) != nullptr, std::memory_order_release);
 }
 
 }  // namespace gx::inject

@@ -144,7 +144,7 @@ struct GraphNodeRecord {
   uint64_t node_id = 0;
   uint64_t original_node_id = 0;
   uint64_t graph_id = 0;
-  uint64_t node_type = 0;
+  std::optional<uint64_t> node_type;
   uint64_t signature_iid = 0;
   uint64_t thread_id = 0;
   uint64_t created_monotonic_ns = 0;
@@ -157,6 +157,7 @@ struct GraphExecRecord {
   uint64_t created_monotonic_ns = 0;
   uint64_t kernel_node_count = 0;
   bool has_conditional_nodes = false;
+  uint64_t undescribed_node_count = 0;
 };
 
 // Values of gpuexec.v1.Window.Kind.

@@ -30,6 +30,7 @@
 #include "inject/probe_gate.h"
 #include "inject/prober.h"
 #include "inject/recording.h"
+#include "inject/spin_lock.h"
 #include "inject/thread_queue.h"
 #include "inject/version.h"
 #include "inject/writer.h"
@@ -70,6 +71,8 @@ struct Session {
   Flusher flusher;
   std::unique_ptr<Writer> writer;
   CUpti_SubscriberHandle subscriber = nullptr;
+  SpinLock preparing;
+  bool prepared = false;
   bool memory_ready = false;
   bool threads_running = false;
   std::atomic<bool> ended{false};
@@ -81,16 +84,28 @@ Session& GetSession() {
   return *session;
 }
 
+void OnForkInChild();
+
 // Shares of GPUEXEC_MEMORY: 3/8 for queues (96 of 256 MiB), 1/8 for functions and code, the rest for activity buffers.
-bool PrepareMemory(Session* session) {
-  if (session->memory_ready) return true;
+bool PrepareMemoryLocked(Session* session) {
+  if (session->prepared) return session->memory_ready;
+  session->prepared = true;
   session->config = ReadConfig();
   OpenLog(session->config.log);
   const uint64_t memory_bytes = session->config.memory_bytes;
   session->memory_ready = session->queues.Allocate(memory_bytes * 3 / 8) &&
                           session->functions.Allocate(memory_bytes / 8) && session->buffers.Allocate(memory_bytes / 2);
   if (!session->memory_ready) LogStart("no memory for queues and buffers: nothing is recorded");
+  pthread_atfork(nullptr, nullptr, OnForkInChild);
   return session->memory_ready;
+}
+
+bool PrepareMemory(Session* session) {
+  // Several copies of NVTX and cuInit may come here at once, each on a thread of its own.
+  if (!session->preparing.TryLock()) return false;
+  const bool ready = PrepareMemoryLocked(session);
+  session->preparing.Unlock();
+  return ready;
 }
 
 std::vector<std::string> Environment() {
@@ -315,7 +330,11 @@ void WatchForOtherClients() {
 // In the child of a fork: threads, CUPTI and the file belong to the parent.
 void OnForkInChild() {
   const State before = g_state.load();
-  if (before == State::kOff) return;  // Nothing runs yet: this child may become a CUDA process of its own.
+  if (before == State::kOff) {
+    // Nothing runs yet: this child may become a CUDA process of its own. What NVTX has queued is the parent's.
+    GetSession().queues.ForgetAllInChild();
+    return;
+  }
   g_state.store(State::kForked);
   SetNvtxEnabled(false);
   Session& session = GetSession();
@@ -450,6 +469,9 @@ void StartSession() {
   if (session.cupti.cuptiActivityRegisterCallbacks(BufferRequested, BufferCompleted) != CUPTI_SUCCESS) {
     Stats().Add(StatId::kCuptiErrors);
   }
+  // Before the flusher runs: with a short GPUEXEC_START_AFTER it switches on at once, and this must not undo that.
+  const bool starts_off = session.config.region_cuda || session.config.start_after_ns != 0;
+  if (starts_off) session.recording.Switch(false);
   session.threads_running = StartThread(ThreadMain<RunWriter>, "gpuexec-writer", &session) &&
                             StartThread(ThreadMain<RunProber>, "gpuexec-prober", &session) &&
                             StartThread(ThreadMain<RunFlusher>, "gpuexec-flusher", &session);
@@ -462,8 +484,7 @@ void StartSession() {
   if (session.config.nvml) (void)StartThread(ThreadMain<RunNvml>, "gpuexec-nvml", &session);
   g_state.store(State::kCapturing);
   session.router.EnableCallbacks(session.subscriber);
-  session.recording.Switch(!session.config.region_cuda && session.config.start_after_ns == 0);
-  pthread_atfork(nullptr, nullptr, OnForkInChild);
+  if (!starts_off) session.recording.Switch(true);
   std::atexit(OnExit);
   OfferNvtx(session);
   if (session.config.yield) WatchForOtherClients();

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 
@@ -17,13 +18,16 @@ __thread ThreadState* t_state __attribute__((tls_model("initial-exec"))) = nullp
 // No slot was left for this thread: do not search again at every call.
 __thread bool t_refused __attribute__((tls_model("initial-exec"))) = false;
 
+// A queue is read whole between two frames, and a frame stays below the 16 MiB that a reader takes.
+constexpr uint64_t kMaxQueueBytes = uint64_t{8} << 20;
+
 uint32_t RoundUpTo8(uint32_t bytes) { return (bytes + 7u) & ~7u; }
 
 }  // namespace
 
-void* EventQueue::ReserveBytes(EventType type, uint32_t event_bytes) noexcept {
-  const uint32_t entry_bytes = RoundUpTo8(event_bytes + static_cast<uint32_t>(sizeof(Header)));
-  if (entry_bytes > capacity_ / 4) return nullptr;
+void* EventQueue::ReserveBytes(EventType type, uint64_t event_bytes) noexcept {
+  if (event_bytes + sizeof(Header) > capacity_ / 4) return nullptr;
+  const uint32_t entry_bytes = RoundUpTo8(static_cast<uint32_t>(event_bytes + sizeof(Header)));
   uint64_t head = head_.load(std::memory_order_relaxed);
   const uint64_t tail = tail_.load(std::memory_order_acquire);
   const uint32_t position = static_cast<uint32_t>(head & (capacity_ - 1));
@@ -57,8 +61,8 @@ void EventQueue::Commit() noexcept {
 bool ThreadQueues::Allocate(uint64_t budget_bytes) noexcept {
   // Three quarters for the large queues: 64 x 1 MiB and 192 x 64 KiB from 96 MiB. A launch event takes 120 bytes, so a
   // large queue holds 8,700 launches: 40 ms of the fastest launch loop seen (4.5 us a launch is 1 ms for 222).
-  const uint64_t large_target = budget_bytes * 3 / 4 / kLargeSlots;
-  const uint64_t small_target = budget_bytes / 4 / kSmallSlots;
+  const uint64_t large_target = std::min(budget_bytes * 3 / 4 / kLargeSlots, kMaxQueueBytes);
+  const uint64_t small_target = std::min(budget_bytes / 4 / kSmallSlots, kMaxQueueBytes);
   const uint64_t large_bytes = large_target < 65536 ? 65536 : std::bit_floor(large_target);
   const uint64_t small_bytes = small_target < 16384 ? 16384 : std::bit_floor(small_target);
   const uint64_t states_bytes = (sizeof(ThreadState) * (kLargeSlots + kSmallSlots) + 4095) & ~uint64_t{4095};
@@ -108,6 +112,15 @@ ThreadState* ThreadQueues::Current() noexcept {
 void ThreadQueues::ForgetCurrent() noexcept {
   t_state = nullptr;
   t_refused = false;
+}
+
+void ThreadQueues::ForgetAllInChild() noexcept {
+  ForgetCurrent();
+  const uint32_t used = high_water_.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < used; ++i) {
+    states_[i].queue.Clear();
+    states_[i].thread_id.store(0, std::memory_order_relaxed);
+  }
 }
 
 void ThreadQueues::CollectEndedThreads() noexcept {

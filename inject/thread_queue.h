@@ -39,7 +39,7 @@ class EventQueue {
   template <typename Event>
   Event* Reserve(EventType type, uint32_t extra_bytes = 0) noexcept {
     static_assert(alignof(Event) <= 8);
-    void* room = ReserveBytes(type, static_cast<uint32_t>(sizeof(Event)) + extra_bytes);
+    void* room = ReserveBytes(type, uint64_t{sizeof(Event)} + extra_bytes);
     return room == nullptr ? nullptr : new (room) Event;
   }
   // [producer]
@@ -65,10 +65,13 @@ class EventQueue {
     return count;
   }
 
+  // Nobody else may use the queue now.
+  void Clear() noexcept { tail_.store(head_.load(std::memory_order_relaxed), std::memory_order_relaxed); }
+
   bool empty() const noexcept { return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_acquire); }
 
  private:
-  void* ReserveBytes(EventType type, uint32_t event_bytes) noexcept;
+  void* ReserveBytes(EventType type, uint64_t event_bytes) noexcept;
 
   uint8_t* memory_ = nullptr;
   uint32_t capacity_ = 0;
@@ -90,8 +93,8 @@ struct ThreadState {
 
   // The driver call under way, from its enter to its exit.
   uint64_t enter_monotonic_ns = 0;
-  uint32_t call_cbid = 0;  // 0: none that we follow.
-  bool call_recorded = false;
+  uint32_t call_cbid = 0;       // 0: none that we follow.
+  uint32_t call_window_id = 0;  // At its enter; 0: outside every window.
   // A graph node that was made, or given parameters, inside that call.
   bool call_has_node = false;
   GraphNodeEvent call_node;
@@ -100,11 +103,9 @@ struct ThreadState {
   // created, then as cloned: the second says more, so the first is held back until the next event.
   bool has_pending_node = false;
   GraphNodeEvent pending_node;
-  // The graph that nodes were last cloned into (CUPTI gives an executable graph the id of its copy of the graph).
+  // The graph that nodes were last cloned into, and its original.
   uint32_t cloned_graph_id = 0;
   uint32_t cloned_from_graph_id = 0;
-  uint32_t cloned_kernel_nodes = 0;
-  uint32_t cloned_conditional_nodes = 0;
 
   // Stream handle -> CUPTI's stream id; an entry holds while no stream has been destroyed since (`epoch`).
   struct StreamEntry {
@@ -140,8 +141,10 @@ class ThreadQueues {
 
   // [MT] The calling thread's state; takes a slot at the first call. Null: none left.
   ThreadState* Current() noexcept;
-  // In a forked child: the calling thread's slot belongs to the parent.
+  // The calling thread gives up its slot without freeing it, and takes another one at its next call.
   void ForgetCurrent() noexcept;
+  // In a forked child, on its only thread: every slot is free, what was queued in them is the parent's.
+  void ForgetAllInChild() noexcept;
 
   // [writer] Calls visit(state) for every slot in use.
   template <typename Visit>

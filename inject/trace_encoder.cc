@@ -720,7 +720,7 @@ void TraceEncoder::AddGraphNode(const GraphNodeRecord& node) {
     AddUnsigned(message, f::kNodeId, node.node_id);
     AddUnsigned(message, f::kOriginalNodeId, node.original_node_id);
     AddUnsigned(message, f::kGraphId, node.graph_id);
-    AddUnsigned(message, f::kNodeType, node.node_type);
+    AddOptional(message, f::kNodeType, node.node_type);
     AddUnsigned(message, f::kSignatureIid, node.signature_iid);
     AddUnsigned(message, f::kThreadId, node.thread_id);
     AddUnsigned(message, f::kCreatedMonotonicNs, node.created_monotonic_ns);
@@ -736,6 +736,7 @@ void TraceEncoder::AddGraphExec(const GraphExecRecord& exec) {
     AddUnsigned(message, f::kCreatedMonotonicNs, exec.created_monotonic_ns);
     AddUnsigned(message, f::kKernelNodeCount, exec.kernel_node_count);
     AddFlag(message, f::kHasConditionalNodes, exec.has_conditional_nodes);
+    AddUnsigned(message, f::kUndescribedNodeCount, exec.undescribed_node_count);
   });
 }
 

@@ -218,13 +218,14 @@ void Writer::OnEvent(uint32_t thread_id, EventType type, const uint8_t* data, ui
     case EventType::kGraphExec: {
       GraphExecEvent event;
       if (!ReadEvent(data, bytes, &event)) break;
-      graph_kernel_counts_[event.graph_exec_id] = event.has_conditional_nodes != 0 ? 0 : event.kernel_node_count;
+      const ClonedNodes& cloned = cloned_nodes_[event.graph_exec_id];
       GraphExecRecord record;
       record.graph_exec_id = event.graph_exec_id;
       record.graph_id = event.graph_id;
       record.created_monotonic_ns = event.monotonic_ns;
-      record.kernel_node_count = event.kernel_node_count;
-      record.has_conditional_nodes = event.has_conditional_nodes != 0;
+      record.kernel_node_count = cloned.kernels;
+      record.has_conditional_nodes = cloned.conditional;
+      record.undescribed_node_count = cloned.undescribed;
       encoder_.AddGraphExec(record);
       break;
     }
@@ -295,8 +296,10 @@ void Writer::OnGraphLaunch(uint32_t thread_id, const GraphLaunchEvent& event) {
   work_seen_ = true;
   interner_.Thread(thread_id);
   if (event.result == 0) {
-    const auto count = graph_kernel_counts_.find(event.graph_exec_id);
-    if (count != graph_kernel_counts_.end()) kernels_expected_.fetch_add(count->second, std::memory_order_relaxed);
+    const auto cloned = cloned_nodes_.find(event.graph_exec_id);
+    if (cloned != cloned_nodes_.end() && !cloned->second.conditional) {
+      kernels_expected_.fetch_add(cloned->second.kernels, std::memory_order_relaxed);
+    }
   }
   if (SummariesOnly()) {
     ++launch_summaries_[0];
@@ -320,14 +323,23 @@ void Writer::OnGraphNode(uint32_t thread_id, const GraphNodeEvent& event) {
   record.node_id = event.node_id;
   record.original_node_id = event.original_node_id;
   record.graph_id = event.graph_id;
-  record.node_type = event.node_type;
   record.thread_id = thread_id;
   record.created_monotonic_ns = event.monotonic_ns;
   record.updated = event.updated != 0;
   record.signature_iid = interner_.Signature(event.parameters, DeviceOf(event.context_id), true);
-  constexpr uint32_t kKernelNode = 0;  // CU_GRAPH_NODE_TYPE_KERNEL
-  if (event.node_type == kKernelNode && record.signature_iid == 0 && record.original_node_id == 0) {
-    Stats().Add(StatId::kGraphNodesUndescribed);
+  constexpr uint32_t kKernelNode = 0;        // CU_GRAPH_NODE_TYPE_KERNEL, and what CUPTI 13.0 says of every node.
+  constexpr uint32_t kConditionalNode = 13;  // CU_GRAPH_NODE_TYPE_CONDITIONAL
+  const bool described = record.signature_iid != 0;
+  if (described || event.node_type != kKernelNode) record.node_type = described ? kKernelNode : event.node_type;
+  if (event.original_node_id != 0 && event.updated == 0) {
+    ClonedNodes& cloned = cloned_nodes_[event.graph_id];
+    const bool kernel = kernel_nodes_.contains(event.original_node_id);
+    cloned.kernels += kernel ? 1 : 0;
+    cloned.undescribed += kernel || event.node_type != kKernelNode ? 0 : 1;
+    cloned.conditional = cloned.conditional || event.node_type == kConditionalNode;
+    if (kernel) kernel_nodes_.insert(event.node_id);
+  } else if (described) {
+    kernel_nodes_.insert(event.node_id);
   }
   encoder_.AddGraphNode(record);
 }
@@ -450,7 +462,9 @@ bool Writer::OpenFile() {
 
 void Writer::WriteFrameIfDue(bool force) {
   const uint64_t now_ns = MonotonicNs();
-  // The file is made at the first launch: what was gathered before (contexts, modules, clocks) waits for it.
+  // The file is made at the first launch: what was gathered before (contexts, modules, clocks, ranges) waits for it,
+  // unless it is so much that memory and frames would grow without end.
+  work_seen_ = work_seen_ || encoder_.PendingBytes() >= kFrameBytes;
   if (!work_seen_) return;
   if (!force && now_ns - last_frame_ns_ < kFramePeriodNs && encoder_.PendingBytes() < kFrameBytes) return;
   if (summaries_only_ && now_ns - last_summary_ns_ >= kSummaryPeriodNs) AddSummaries();

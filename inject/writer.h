@@ -12,6 +12,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -121,7 +122,14 @@ class Writer final : private ActivityVisitor {
 
   std::atomic<uint64_t> kernels_expected_{0};
   std::atomic<uint64_t> kernels_received_{0};
-  std::unordered_map<uint64_t, uint32_t> graph_kernel_counts_;
+  // Nodes known to be kernels, and what was cloned into each graph. An executable graph has the id of its copy.
+  std::unordered_set<uint64_t> kernel_nodes_;
+  struct ClonedNodes {
+    uint32_t kernels = 0;
+    uint32_t undescribed = 0;
+    bool conditional = false;
+  };
+  std::unordered_map<uint64_t, ClonedNodes> cloned_nodes_;
 
   bool work_seen_ = false;     // A launch or an activity record: the file is wanted.
   bool file_refused_ = false;  // It could not be had; records are counted and dropped.

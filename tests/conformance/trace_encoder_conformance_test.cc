@@ -452,7 +452,8 @@ void AddGraphsAndWindows(Values& values, TraceEncoder* encoder, v1::Packet* expe
   node_message->set_node_id(node.node_id = values.Unsigned());
   node_message->set_original_node_id(node.original_node_id = values.Unsigned());
   node_message->set_graph_id(node.graph_id = values.Unsigned());
-  node_message->set_node_type(node.node_type = values.Unsigned());
+  node.node_type = values.Unsigned();
+  node_message->set_node_type(*node.node_type);
   node_message->set_signature_iid(node.signature_iid = values.Unsigned());
   node_message->set_thread_id(node.thread_id = values.Unsigned());
   node_message->set_created_monotonic_ns(node.created_monotonic_ns = values.Unsigned());
@@ -465,6 +466,7 @@ void AddGraphsAndWindows(Values& values, TraceEncoder* encoder, v1::Packet* expe
   exec_message->set_graph_id(exec.graph_id = values.Unsigned());
   exec_message->set_created_monotonic_ns(exec.created_monotonic_ns = values.Unsigned());
   exec_message->set_kernel_node_count(exec.kernel_node_count = values.Unsigned());
+  exec_message->set_undescribed_node_count(exec.undescribed_node_count = values.Unsigned());
   exec_message->set_has_conditional_nodes(exec.has_conditional_nodes = values.Flag());
   encoder->AddGraphExec(exec);
 

@@ -203,15 +203,15 @@ def _signed(value):
     return (value >> 1) ^ -(value & 1)
 
 
-def _running(base, deltas, count, signed=True):
-    """base + deltas so far. A delta column has one element per record, or none."""
+def _running(base, deltas, count, signed=True, unit=1):
+    """base + deltas so far, in steps of unit. A delta column has one element per record, or none."""
     if not deltas:
         return [base] * count
     if len(deltas) != count:
         raise DamagedTrace(f"delta column of {len(deltas)} values in a batch of {count}")
     result = []
     for delta in deltas:
-        base += _signed(delta) if signed else delta
+        base += (_signed(delta) if signed else delta) * unit
         result.append(base)
     return result
 
@@ -331,7 +331,7 @@ class _Reader:
     def _launches(self, span):
         message = _message(self.data, span, repeated=(5, 7, 8, 9, 10, 11))
         count = message.get(1, 0)
-        times = _running(message.get(4, 0), message.get(5), count, signed=False)
+        times = _running(message.get(4, 0), message.get(5), count, signed=False, unit=message.get(12, 0) or 1)
         correlations = _running(message.get(6, 0), message.get(7), count)
         signatures = _column(message.get(9), count)
         graphs = _column(message.get(10), count)
@@ -376,7 +376,7 @@ class _Reader:
     def _nvtx(self, span):
         message = _message(self.data, span, repeated=(4, 5, 6, 7, 8, 9))
         count = message.get(1, 0)
-        times = _running(message.get(3, 0), message.get(4), count, signed=False)
+        times = _running(message.get(3, 0), message.get(4), count, signed=False, unit=message.get(10, 0) or 1)
         columns = [_column(message.get(number), count) for number in (5, 6, 7)]
         for time, kind, domain, name in zip(times, *columns):
             if kind in (1, 3):
@@ -461,12 +461,13 @@ class _Reader:
 
     def _resolve_ranges(self):
         for thread, events in self.nvtx_events.items():
-            marks = [(time, 0, event) for time, *event in sorted(events, key=lambda event: event[0])]
+            # On the same step of the clock a push comes before a launch, a pop after it.
+            marks = [(time, 2 if event[0] == 2 else 0, event) for time, *event in sorted(events, key=lambda event: event[0])]
             marks += [(time, 1, None) for time in self.launch_times.get(thread, [])]
             marks.sort(key=lambda mark: mark[:2])
             open_ranges = []
-            for _, is_launch, event in marks:
-                if is_launch:
+            for _, _, event in marks:
+                if event is None:
                     if open_ranges:
                         domain, name = open_ranges[-1]
                         self.trace.kernels_by_range[(self.domains.get(domain, ""), self.names.get(name, ""))] += 1
