@@ -384,7 +384,8 @@ std::string_view NvtxDomainName(uint32_t domain_index) noexcept {
 }
 
 void SetNvtxEnabled(bool enabled) noexcept {
-  g_handler.enabled.store(enabled && g_handler.queues.load(std::memory_order_relaxed) != nullptr, std::memory_order_release);
+  g_handler.enabled.store(enabled && g_handler.queues.load(std::memory_order_relaxed) != nullptr,
+                          std::memory_order_release);
 }
 
 }  // namespace gx::inject

@@ -1,0 +1,162 @@
+#include "inject/recording.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/inject/writer_parts.h"
+
+namespace gx::inject {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using Window = gpuexec::v1::Window;
+
+constexpr uint64_t kAllKinds =
+    uint64_t{1} << CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL | uint64_t{1} << CUPTI_ACTIVITY_KIND_MEMCPY |
+    uint64_t{1} << CUPTI_ACTIVITY_KIND_MEMCPY2 | uint64_t{1} << CUPTI_ACTIVITY_KIND_MEMSET |
+    uint64_t{1} << CUPTI_ACTIVITY_KIND_SYNCHRONIZATION | uint64_t{1} << CUPTI_ACTIVITY_KIND_OVERHEAD;
+
+class RecordingTest : public ::testing::Test {
+ protected:
+  void Attach(bool timing) { recording_.Attach(&parts_.cupti, &parts_.MakeWriter(), timing); }
+  gpuexec::v1::Packet Written() {
+    parts_.writer->WriteReasonOnly(1, {});
+    return parts_.AllPackets();
+  }
+
+  WriterParts parts_;
+  Recording recording_;
+};
+
+TEST_F(RecordingTest, NothingIsRecordedBeforeTheFirstSwitch) {
+  Attach(true);
+  EXPECT_EQ(recording_.window_id().load(), 0u);
+}
+
+TEST_F(RecordingTest, SwitchingOnEnablesEveryKindAndOpensAWindow) {
+  Attach(true);
+  recording_.Switch(true);
+  EXPECT_EQ(recording_.window_id().load(), 1u);
+  EXPECT_EQ(TheFakeCupti().enabled_kinds_mask.load(), kAllKinds);
+  const auto packet = Written();
+  ASSERT_EQ(packet.window_size(), 1);
+  EXPECT_EQ(packet.window(0).window_id(), 1u);
+  EXPECT_EQ(packet.window(0).kind(), Window::KIND_TIMING);
+  EXPECT_FALSE(packet.window(0).has_end_monotonic_ns());
+}
+
+TEST_F(RecordingTest, SwitchingOffClosesTheWindowAndDisablesTheKinds) {
+  Attach(true);
+  recording_.Switch(true);
+  recording_.Switch(false);
+  EXPECT_EQ(recording_.window_id().load(), 0u);
+  EXPECT_EQ(TheFakeCupti().enabled_kinds_mask.load(), 0u);
+  const auto packet = Written();
+  ASSERT_EQ(packet.window_size(), 3);
+  EXPECT_EQ(packet.window(1).window_id(), 1u);
+  EXPECT_GE(packet.window(1).end_monotonic_ns(), packet.window(1).begin_monotonic_ns());
+  EXPECT_EQ(packet.window(2).window_id(), 2u);
+  EXPECT_EQ(packet.window(2).kind(), Window::KIND_OFF);
+  EXPECT_GE(packet.window(2).begin_monotonic_ns(), packet.window(1).end_monotonic_ns());
+}
+
+TEST_F(RecordingTest, ASwitchToWhatIsSoAlreadyDoesNothing) {
+  Attach(true);
+  recording_.Switch(true);
+  recording_.Switch(true);
+  recording_.Switch(false);
+  recording_.Switch(false);
+  EXPECT_EQ(Written().window_size(), 3);
+}
+
+TEST_F(RecordingTest, BeginningOffIsAWindowToo) {
+  Attach(true);
+  recording_.Switch(false);
+  EXPECT_EQ(recording_.window_id().load(), 0u);
+  EXPECT_EQ(TheFakeCupti().enabled_kinds_mask.load(), 0u);
+  recording_.Switch(true);
+  EXPECT_EQ(recording_.window_id().load(), 2u);
+  const auto packet = Written();
+  ASSERT_EQ(packet.window_size(), 3);
+  EXPECT_EQ(packet.window(0).kind(), Window::KIND_OFF);
+  EXPECT_EQ(packet.window(2).kind(), Window::KIND_TIMING);
+}
+
+TEST_F(RecordingTest, EveryKindIsRefusedAloneAndNamed) {
+  for (const auto& [kind, name] : std::vector<std::pair<CUpti_ActivityKind, std::string>>{
+           {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "CONCURRENT_KERNEL"},
+           {CUPTI_ACTIVITY_KIND_MEMCPY, "MEMCPY"},
+           {CUPTI_ACTIVITY_KIND_MEMCPY2, "MEMCPY2"},
+           {CUPTI_ACTIVITY_KIND_MEMSET, "MEMSET"},
+           {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "SYNCHRONIZATION"},
+           {CUPTI_ACTIVITY_KIND_OVERHEAD, "OVERHEAD"}}) {
+    WriterParts parts;
+    Recording recording;
+    TheFakeCupti().refused_kinds_mask = uint64_t{1} << kind;
+    recording.Attach(&parts.cupti, &parts.MakeWriter(), true);
+    recording.Switch(true);
+    EXPECT_EQ(TheFakeCupti().enabled_kinds_mask.load(), kAllKinds & ~(uint64_t{1} << kind)) << name;
+    EXPECT_NE(recording.window_id().load(), 0u);
+    EXPECT_EQ(Stats().Get(StatId::kActivityKindsRefused), 1u);
+    recording.Switch(false);
+    EXPECT_EQ(TheFakeCupti().enabled_kinds_mask.load(), 0u);
+    EXPECT_EQ(Stats().Get(StatId::kCuptiErrors), 0u) << "a refused kind is not disabled";
+    parts.writer->WriteReasonOnly(1, {});
+    const auto packet = parts.AllPackets();
+    ASSERT_EQ(packet.diagnostic_size(), 1);
+    EXPECT_THAT(packet.diagnostic(0).text(), AllOf(HasSubstr("kind " + name + ":"), HasSubstr("error")));
+  }
+}
+
+TEST_F(RecordingTest, TheRefusalIsExplainedInCuptisOwnWords) {
+  parts_.cupti.cuptiGetResultString = [](CUptiResult, const char** text) {
+    *text = "CUPTI_ERROR_NOT_COMPATIBLE";
+    return CUPTI_SUCCESS;
+  };
+  TheFakeCupti().refused_kinds_mask = uint64_t{1} << CUPTI_ACTIVITY_KIND_MEMSET;
+  Attach(true);
+  recording_.Switch(true);
+  EXPECT_THAT(Written().diagnostic(0).text(), HasSubstr("CUPTI_ERROR_NOT_COMPATIBLE"));
+}
+
+TEST_F(RecordingTest, WithoutTimingWindowsOpenAndNoKindIsEnabled) {
+  Attach(false);
+  recording_.Switch(true);
+  EXPECT_EQ(recording_.window_id().load(), 1u);
+  EXPECT_EQ(TheFakeCupti().enabled_kinds_mask.load(), 0u);
+}
+
+TEST_F(RecordingTest, ThreadsThatSwitchAtOnceLeaveAWholeAnswer) {
+  Attach(true);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 300; ++i) recording_.Switch((i + t) % 2 == 0);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const bool on = recording_.window_id().load() != 0;
+  EXPECT_EQ(TheFakeCupti().enabled_kinds_mask.load(), on ? kAllKinds : 0u);
+  const auto packet = Written();
+  // Each window is written when it opens and again with its end; no number is left out, on and off take turns.
+  std::vector<Window> last;
+  for (const Window& window : packet.window()) {
+    if (window.has_end_monotonic_ns()) continue;
+    if (!last.empty()) {
+      EXPECT_EQ(window.window_id(), last.back().window_id() + 1);
+      EXPECT_NE(window.kind(), last.back().kind());
+    }
+    last.push_back(window);
+  }
+  ASSERT_FALSE(last.empty());
+  EXPECT_EQ(last.back().kind() == Window::KIND_TIMING, on);
+}
+
+}  // namespace
+}  // namespace gx::inject
