@@ -19,18 +19,22 @@ class SelfStats {
 
   // [MT] Adds to a counter.
   void Add(StatId id, uint64_t amount = 1) noexcept {
-    counters_[static_cast<uint32_t>(id)].fetch_add(amount, std::memory_order_relaxed);
+    counters_[static_cast<uint32_t>(id)].value.fetch_add(amount, std::memory_order_relaxed);
   }
   // [MT] The present value.
   uint64_t Get(StatId id) const noexcept {
-    return counters_[static_cast<uint32_t>(id)].load(std::memory_order_relaxed);
+    return counters_[static_cast<uint32_t>(id)].value.load(std::memory_order_relaxed);
   }
   void Reset() noexcept {
-    for (auto& counter : counters_) counter.store(0, std::memory_order_relaxed);
+    for (Counter& counter : counters_) counter.value.store(0, std::memory_order_relaxed);
   }
 
  private:
-  std::atomic<uint64_t> counters_[kSize] = {};
+  // A cache line each: the writer counts kernels while the program's threads count launches.
+  struct alignas(64) Counter {
+    std::atomic<uint64_t> value{0};
+  };
+  Counter counters_[kSize];
 };
 
 // The process's counters. Trivially destructible storage: usable from any thread until the process is gone.

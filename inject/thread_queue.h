@@ -50,6 +50,7 @@ class EventQueue {
   size_t Drain(Visit&& visit) {
     uint64_t tail = tail_.load(std::memory_order_relaxed);
     const uint64_t head = head_.load(std::memory_order_acquire);
+    uint64_t published = tail;
     size_t count = 0;
     while (tail != head) {
       const uint8_t* entry = memory_ + (tail & (capacity_ - 1));
@@ -60,8 +61,13 @@ class EventQueue {
         ++count;
       }
       tail += header.bytes;
-      tail_.store(tail, std::memory_order_release);
+      // Room is given back in strides: each store takes the line away from the producer's core.
+      if (tail - published >= kDrainStrideBytes) {
+        tail_.store(tail, std::memory_order_release);
+        published = tail;
+      }
     }
+    tail_.store(tail, std::memory_order_release);
     return count;
   }
 
@@ -73,11 +79,17 @@ class EventQueue {
  private:
   void* ReserveBytes(EventType type, uint64_t event_bytes) noexcept;
 
+  static constexpr uint64_t kDrainStrideBytes = 4096;
+
   uint8_t* memory_ = nullptr;
   uint32_t capacity_ = 0;
   Pulse* half_full_ = nullptr;
   // Producer's own.
   uint64_t reserved_head_ = 0;
+  // The tail as last looked at: the real one is at or beyond it. Looked at again only when it matters.
+  uint64_t known_tail_ = 0;
+  // The head at which the fill is looked at next, to wake the consumer.
+  uint64_t next_check_ = 0;
   alignas(64) std::atomic<uint64_t> head_{0};
   alignas(64) std::atomic<uint64_t> tail_{0};
 };
