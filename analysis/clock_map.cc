@@ -1,6 +1,6 @@
 #include "analysis/clock_map.h"
 
-#include <algorithm>
+#include <iterator>
 
 namespace gx::analysis {
 
@@ -9,8 +9,7 @@ bool ClockMap::Add(uint64_t cupti_ns, uint64_t monotonic_ns) {
     ++refused_count_;
     return false;
   }
-  const auto next = std::lower_bound(pairs_.begin(), pairs_.end(), cupti_ns,
-                                     [](const Pair& pair, uint64_t cupti) { return pair.cupti_ns < cupti; });
+  const auto next = pairs_.lower_bound(OnCupti{cupti_ns});
   const bool after_next = next != pairs_.end() && next->monotonic_ns <= monotonic_ns;
   const bool before_previous = next != pairs_.begin() && std::prev(next)->monotonic_ns >= monotonic_ns;
   const bool same_cupti = next != pairs_.end() && next->cupti_ns == cupti_ns;
@@ -22,54 +21,45 @@ bool ClockMap::Add(uint64_t cupti_ns, uint64_t monotonic_ns) {
   }
   pairs_.insert(next, Pair{cupti_ns, monotonic_ns});
   if (pairs_.size() > kMaxPairs) {
-    size_t kept = 0;
-    for (size_t i = 0; i < pairs_.size(); i += 2) pairs_[kept++] = pairs_[i];
-    pairs_.resize(kept);
+    for (auto pair = pairs_.begin(); pair != pairs_.end() && ++pair != pairs_.end();) pair = pairs_.erase(pair);
   }
-  last_segment_ = 0;
   return true;
 }
 
-std::optional<uint64_t> ClockMap::ToMonotonic(uint64_t cupti_ns) const {
-  return Map(cupti_ns, &Pair::cupti_ns, &Pair::monotonic_ns);
-}
+std::optional<uint64_t> ClockMap::ToMonotonic(uint64_t cupti_ns) const { return Map(OnCupti{cupti_ns}, OnMonotonic{}); }
 
 std::optional<uint64_t> ClockMap::ToCupti(uint64_t monotonic_ns) const {
-  return Map(monotonic_ns, &Pair::monotonic_ns, &Pair::cupti_ns);
+  return Map(OnMonotonic{monotonic_ns}, OnCupti{});
 }
 
-std::optional<uint64_t> ClockMap::Map(uint64_t from_ns, uint64_t Pair::*from, uint64_t Pair::*to) const {
+template <typename From, typename To>
+std::optional<uint64_t> ClockMap::Map(From from, To to) const {
   if (pairs_.empty()) return std::nullopt;
-  Pair low = pairs_.front();
+  auto low = pairs_.begin();
   // One pair: both clocks count nanoseconds, so they run at one pace.
   double pace = 1.0;
   if (pairs_.size() > 1) {
-    size_t segment = last_segment_;
-    const bool found =
-        segment + 1 < pairs_.size() && pairs_[segment].*from <= from_ns && from_ns < pairs_[segment + 1].*from;
-    if (!found) {
-      const auto above = std::upper_bound(pairs_.begin(), pairs_.end(), from_ns,
-                                          [from](uint64_t value, const Pair& pair) { return value < pair.*from; });
-      const auto index = static_cast<size_t>(above - pairs_.begin());
-      segment = std::min(index == 0 ? 0 : index - 1, pairs_.size() - 2);
-      last_segment_ = segment;
-    }
-    low = pairs_[segment];
-    const Pair& high = pairs_[segment + 1];
-    pace = static_cast<double>(high.*to - low.*to) / static_cast<double>(high.*from - low.*from);
+    // The pair at or before the time and the one after it; the first or last two for times outside them.
+    auto high = pairs_.upper_bound(from);
+    if (high == pairs_.begin()) ++high;
+    if (high == pairs_.end()) --high;
+    low = std::prev(high);
+    pace = static_cast<double>(to.Of(*high) - to.Of(*low)) / static_cast<double>(from.Of(*high) - from.Of(*low));
   }
+  const uint64_t low_from_ns = from.Of(*low);
+  const uint64_t low_to_ns = to.Of(*low);
   // Differences, not absolute times, pass through floating point: a double holds a day of nanoseconds exactly.
-  const bool before = from_ns < low.*from;
-  const double distance = static_cast<double>(before ? low.*from - from_ns : from_ns - low.*from) * pace;
+  const bool before = from.ns < low_from_ns;
+  const double distance = static_cast<double>(before ? low_from_ns - from.ns : from.ns - low_from_ns) * pace;
   constexpr double kMaxDistance = 9e18;
   if (distance > kMaxDistance) return std::nullopt;
   const auto step_ns = static_cast<uint64_t>(distance + 0.5);
   if (before) {
-    if (step_ns > low.*to) return std::nullopt;
-    return low.*to - step_ns;
+    if (step_ns > low_to_ns) return std::nullopt;
+    return low_to_ns - step_ns;
   }
-  if (step_ns > UINT64_MAX - low.*to) return std::nullopt;
-  return low.*to + step_ns;
+  if (step_ns > UINT64_MAX - low_to_ns) return std::nullopt;
+  return low_to_ns + step_ns;
 }
 
 }  // namespace gx::analysis

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
+#include <set>
 
 namespace gx::analysis {
 
@@ -35,13 +35,35 @@ class ClockMap {
     uint64_t cupti_ns = 0;
     uint64_t monotonic_ns = 0;
   };
-  std::optional<uint64_t> Map(uint64_t from_ns, uint64_t Pair::*from, uint64_t Pair::*to) const;
+  struct OnCupti {
+    uint64_t ns = 0;
+    uint64_t Of(const Pair& pair) const { return pair.cupti_ns; }
+  };
+  struct OnMonotonic {
+    uint64_t ns = 0;
+    uint64_t Of(const Pair& pair) const { return pair.monotonic_ns; }
+  };
+  // Pairs agree on their order on both clocks, so that either finds its place among them.
+  struct InTime {
+    using is_transparent = void;
+    bool operator()(const Pair& a, const Pair& b) const { return a.cupti_ns < b.cupti_ns; }
+    template <typename Clock>
+    bool operator()(const Clock& time, const Pair& pair) const {
+      return time.ns < time.Of(pair);
+    }
+    template <typename Clock>
+    bool operator()(const Pair& pair, const Clock& time) const {
+      return time.Of(pair) < time.ns;
+    }
+  };
+  using Pairs = std::set<Pair, InTime>;
 
-  // By time, on both clocks.
-  std::vector<Pair> pairs_;
+  template <typename From, typename To>
+  std::optional<uint64_t> Map(From from, To to) const;
+
+  // A tree: in a damaged trace pairs may come in any order, and many of them.
+  Pairs pairs_;
   uint64_t refused_count_ = 0;
-  // Conversions come nearly in order: where the last one was found.
-  mutable size_t last_segment_ = 0;
 };
 
 }  // namespace gx::analysis

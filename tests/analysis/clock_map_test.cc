@@ -74,6 +74,15 @@ TEST(ClockMapTest, KeepsNanosecondsExactFarFromZero) {
   EXPECT_THAT(clocks.ToMonotonic(kYearsNs + 123'456'789), Optional(10'123'456'789));
 }
 
+TEST(ClockMapTest, PairsInReverseOrderCostNoMoreThanInOrder) {
+  // Moving all later pairs for each would take minutes.
+  ClockMap clocks;
+  constexpr uint64_t kCount = ClockMap::kMaxPairs;
+  for (uint64_t i = kCount; i > 0; --i) ASSERT_TRUE(clocks.Add(i * 1000, i * 1000 + 7));
+  EXPECT_EQ(clocks.pair_count(), kCount);
+  EXPECT_THAT(clocks.ToMonotonic(500'500), Optional(500'507));
+}
+
 TEST(ClockMapTest, ThinsPairsOutWhenFull) {
   ClockMap clocks;
   for (uint64_t i = 1; i <= ClockMap::kMaxPairs + 1; ++i) clocks.Add(i * 1000, i * 1000 + 7);
