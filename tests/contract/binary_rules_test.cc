@@ -57,7 +57,7 @@ struct Symbol {
 };
 
 // Dynamic symbols; option is --defined-only or --undefined-only.
-std::vector<Symbol> DynamicSymbols(const std::string& binary, const std::string& option) {
+[[maybe_unused]] std::vector<Symbol> DynamicSymbols(const std::string& binary, const std::string& option) {
   static const std::regex kSymbol(R"(^[0-9a-f ]* *([A-Za-z]) ([^@]+?)(?:@@?(.*))?$)");
   std::vector<Symbol> symbols;
   for (const std::string& line : Lines(GX_NM " -D " + option + " '" + binary + "'")) {
@@ -71,7 +71,7 @@ std::vector<Symbol> DynamicSymbols(const std::string& binary, const std::string&
   return symbols;
 }
 
-std::vector<std::string> Names(const std::vector<Symbol>& symbols) {
+[[maybe_unused]] std::vector<std::string> Names(const std::vector<Symbol>& symbols) {
   std::vector<std::string> names;
   for (const Symbol& symbol : symbols) {
     if (symbol.type != 'A') names.push_back(symbol.name);  // 'A': the version node itself
