@@ -35,7 +35,8 @@ def print_table(rows, out=None):
 
 
 # Rows whose figure is worth a line of its own in the summary.
-_FIGURES = ("bytes per kernel record", "driver's occupancy", "PyTorch's profiler", "stdout", "exit code", "ncu's shapes")
+_FIGURES = ("bytes per kernel record", "driver's occupancy", "PyTorch's profiler", "stdout", "exit code", "ncu's shapes",
+            "launches missing", "recorded launch, from", "bytes of the trace", "us per launch", "us added", "ms of", "ms added")
 
 
 def summarise(rows):

@@ -19,6 +19,8 @@ _HEADER, _TRAILER, _DIAGNOSTIC = 2, 3, 29
 TIMING_COMPLETE = 1
 # gpuexec.v1.MemoryBatch.Kind
 MEMORY_FILL = 3
+# gpuexec.v1.Trailer.Reason
+END_REASONS = {1: "exit", 2: "disabled", 3: "yielded"}
 # CUpti_ActivityMemcpyKind
 COPY_KINDS = {1: "h2d", 2: "d2h", 8: "d2d"}
 
@@ -59,6 +61,10 @@ class Trace:
     file_bytes: int = 0
     complete: bool = True
     orderly_end: bool = False
+    # Of END_REASONS, once the end is orderly.
+    end_reason: str = ""
+    # When the library was initialised, on CLOCK_MONOTONIC.
+    start_monotonic_ns: int = 0
     stats: dict = dataclasses.field(default_factory=dict)
     # cupti_api_version, cupti_path, driver_version and the like, from the header.
     versions: dict = dataclasses.field(default_factory=dict)
@@ -66,8 +72,13 @@ class Trace:
     # Kernels by what CUPTI's records say of them.
     kernels: collections.Counter = dataclasses.field(default_factory=collections.Counter)
     untimed: int = 0
+    # Of the kernels and launches counted here: those that the trace keeps in summaries only, after its size limit.
+    summarised_kernels: int = 0
+    summarised_launches: int = 0
     # Launch calls by what the launch itself asked for (registers and static shared memory: the function's attributes).
     launches: collections.Counter = dataclasses.field(default_factory=collections.Counter)
+    # Entry of each successful kernel launch on CLOCK_MONOTONIC, in order.
+    launch_times: list = dataclasses.field(default_factory=list)
     launch_flags: dict = dataclasses.field(default_factory=dict)
     unknown_launches: int = 0
     graph_launches: int = 0
@@ -87,6 +98,8 @@ class Trace:
     # Ranges opened; (domain, name of the innermost pushed range) -> kernels launched under it.
     nvtx_ranges: int = 0
     kernels_by_range: collections.Counter = dataclasses.field(default_factory=collections.Counter)
+    # The same by the names of all open pushed ranges, outermost first: ("step", "forward").
+    kernels_by_range_path: collections.Counter = dataclasses.field(default_factory=collections.Counter)
     # Signatures of eager launches: in all, and with the driver's occupancy.
     eager_signatures: int = 0
     eager_signatures_with_occupancy: int = 0
@@ -310,8 +323,11 @@ class _Reader:
                 for field, name in _VERSION_FIELDS.items():
                     found = message.get(field, 0)
                     self.trace.versions[name] = self._text(found) if isinstance(found, tuple) else found
+                self.trace.start_monotonic_ns = _message(self.data, message.get(21, (0, 0))).get(2, 0)
             elif number == _TRAILER:
+                reason = _message(self.data, value).get(1, 0)
                 self.trace.orderly_end = True
+                self.trace.end_reason = END_REASONS.get(reason, str(reason))
         for number, value in fields:
             if number == _LAUNCHES:
                 self._launches(value)
@@ -324,9 +340,11 @@ class _Reader:
             elif number == _KERNEL_SUMMARY:
                 message = _message(self.data, value)
                 self.kernel_rows[message.get(1, 0)] += message.get(3, 0)
+                self.trace.summarised_kernels += message.get(3, 0)
             elif number == _LAUNCH_SUMMARY:
                 message = _message(self.data, value)
                 self.launch_rows[message.get(1, 0)] += message.get(2, 0)
+                self.trace.summarised_launches += message.get(2, 0)
 
     def _launches(self, span):
         message = _message(self.data, span, repeated=(5, 7, 8, 9, 10, 11))
@@ -385,6 +403,7 @@ class _Reader:
 
     def _resolve(self):
         trace = self.trace
+        trace.launch_times = sorted(time for times in self.launch_times.values() for time in times)
         for attribute, count in self.kernel_rows.items():
             trace.kernels[self._record_shape(attribute)] += count
         for signature, count in self.launch_rows.items():
@@ -471,6 +490,8 @@ class _Reader:
                     if open_ranges:
                         domain, name = open_ranges[-1]
                         self.trace.kernels_by_range[(self.domains.get(domain, ""), self.names.get(name, ""))] += 1
+                        path = tuple(self.names.get(name, "") for _, name in open_ranges)
+                        self.trace.kernels_by_range_path[path] += 1
                 elif event[0] == 1:
                     open_ranges.append((event[1], event[2]))
                 elif event[0] == 2:
