@@ -20,6 +20,7 @@ auto LaunchKernelJoin::Waiting<Facts>::Insert(const Facts& facts, uint64_t arriv
   entry = Entry<Facts>{};
   entry.facts = facts;
   entry.arrival_ns = arrival_ns;
+  entry.serial = ++last_serial;
   entry.older = newest;
   if (newest != kNone) entries[newest].newer = index;
   newest = index;
@@ -49,6 +50,7 @@ void LaunchKernelJoin::Waiting<Facts>::Remove(uint32_t index) {
     entries[before].next_same_id = entry.next_same_id;
     if (chain.last == index) chain.last = before;
   }
+  entry.serial = 0;
   free.push_back(index);
   --used;
 }
@@ -57,6 +59,7 @@ void LaunchKernelJoin::AddLaunch(const LaunchFacts& launch) {
   const auto [index, chain] = launches_.Insert(launch, 0);
   if (chain->count > 1) ++repeated_id_count_;
   if (chain->count > kMaxWaitingUnderOneId) GiveUpLaunch(chain->first);
+  NoteReplay(index);
   if (kernels_.used > 0) {
     // Kernels that came first. A kernel waits only while no launch waits under its id, so this launch is theirs.
     const auto waiting = kernels_.by_id.find(launch.correlation_id);
@@ -85,6 +88,7 @@ void LaunchKernelJoin::AddKernel(const KernelFacts& kernel) {
          newest_start_ns_ - kernels_.entries[kernels_.oldest].arrival_ns > kKernelPatienceNs) {
     GiveUpKernel(kernels_.oldest);
   }
+  LetReplaysGo();
 }
 
 void LaunchKernelJoin::Finish() {
@@ -111,11 +115,44 @@ bool LaunchKernelJoin::Join(uint32_t launch_index, const KernelFacts& kernel) {
   Entry<LaunchFacts>& entry = launches_.entries[launch_index];
   ++entry.kernel_count;
   sink_->OnJoinedKernel(kernel, &entry.facts);
-  const uint32_t expected = entry.facts.is_graph() ? entry.facts.expected_kernel_count : 1;
-  if (entry.kernel_count != expected) return true;
+  if (entry.facts.is_graph()) {
+    NoteReplay(launch_index);
+    return true;
+  }
   sink_->OnSettledLaunch(entry.facts, entry.kernel_count);
   launches_.Remove(launch_index);
   return false;
+}
+
+void LaunchKernelJoin::NoteReplay(uint32_t launch_index) {
+  const Entry<LaunchFacts>& entry = launches_.entries[launch_index];
+  const LaunchFacts& launch = entry.facts;
+  if (!launch.is_graph() || !launch.is_graph_known()) return;
+  const auto leave = [&](std::deque<Leaving>* leaving, uint64_t patience_ns) {
+    uint64_t now_ns = newest_start_ns_;
+    // No kernel may ever come to tell the time.
+    if (entry.kernel_count == 0) {
+      const std::optional<uint64_t> enter_ns = clocks_->ToCupti(launch.enter_monotonic_ns);
+      if (!enter_ns.has_value()) return;
+      now_ns = std::max(now_ns, *enter_ns);
+    }
+    leaving->push_back({launch_index, entry.serial, now_ns + std::min(patience_ns, UINT64_MAX - now_ns)});
+  };
+  if (entry.kernel_count == launch.max_kernel_count) {
+    leave(&complete_replays_, kCompleteReplayPatienceNs);
+  } else if (entry.kernel_count == launch.min_kernel_count) {
+    leave(&sufficient_replays_, kSufficientReplayPatienceNs);
+  }
+}
+
+void LaunchKernelJoin::LetReplaysGo() {
+  for (std::deque<Leaving>* leaving : {&complete_replays_, &sufficient_replays_}) {
+    while (!leaving->empty() && leaving->front().after_ns < newest_start_ns_) {
+      const Leaving next = leaving->front();
+      leaving->pop_front();
+      if (launches_.entries[next.launch_index].serial == next.serial) GiveUpLaunch(next.launch_index);
+    }
+  }
 }
 
 void LaunchKernelJoin::GiveUpLaunch(uint32_t index) {

@@ -1,6 +1,6 @@
 // Joins launches with the kernels that they ran, while both stream by. Memory holds only what still waits for its other
-// half: a launch until its kernel came (a graph launch until all kernels of its replay came), a kernel until its launch
-// came. Owned by one importer; one thread.
+// half: a launch until its kernel came (a graph launch until all kernels of its replay came, and a little longer), a
+// kernel until its launch came. Owned by one importer; one thread.
 //
 // Key: CUPTI's correlation id. It has 32 bits and may come again in a long run; where several launches wait under one
 // id, a kernel belongs to the latest that was entered before the kernel started (by the clock map).
@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <utility>
 #include <vector>
 
@@ -28,11 +29,13 @@ struct LaunchFacts {
   uint32_t graph_exec = kNone;
   // NVTX ranges that were open: NvtxRanges' path.
   uint32_t nvtx_path = 0;
-  // Graph launches: kernels that the replay is expected to run. 0: not known.
-  uint32_t expected_kernel_count = 0;
+  // Graph launches: kernels that the replay runs at least, and at most. A most of kNone: the graph is not known.
+  uint32_t min_kernel_count = 0;
+  uint32_t max_kernel_count = kNone;
   // Made while kernel records were on.
   bool timed = true;
   bool is_graph() const { return graph_exec != kNone; }
+  bool is_graph_known() const { return max_kernel_count != kNone; }
 };
 
 struct KernelFacts {
@@ -71,6 +74,10 @@ class LaunchKernelJoin {
   // records reach the file before the timings of their kernels as a rule. Below DeviceTimeline::kWindowNs, so that an
   // orphan can still be put in order.
   static constexpr uint64_t kKernelPatienceNs = 1'000'000'000;
+  // How long a replay is kept, in trace time, after all kernels that it may run have come (a further one is then known
+  // as one too many), and after those have come that it runs for certain.
+  static constexpr uint64_t kCompleteReplayPatienceNs = 1'000'000'000;
+  static constexpr uint64_t kSufficientReplayPatienceNs = 10'000'000'000;
   // Error of the clock map that is allowed for when an id came again.
   static constexpr uint64_t kClockSlackNs = 1'000'000;
 
@@ -96,6 +103,8 @@ class LaunchKernelJoin {
     uint32_t older = kNone;
     uint32_t newer = kNone;
     uint32_t kernel_count = 0;
+    // Never used twice; 0: the entry is free.
+    uint64_t serial = 0;
   };
   template <typename Facts>
   struct Waiting {
@@ -111,6 +120,7 @@ class LaunchKernelJoin {
     uint32_t oldest = kNone;
     uint32_t newest = kNone;
     size_t used = 0;
+    uint64_t last_serial = 0;
 
     // The entry's index and its chain (valid until the next change).
     std::pair<uint32_t, const Chain*> Insert(const Facts& facts, uint64_t arrival_ns);
@@ -120,6 +130,9 @@ class LaunchKernelJoin {
   uint32_t ChooseLaunch(uint32_t first, const KernelFacts& kernel) const;
   // Gives the kernel to the launch; removes the launch when it is complete. Returns whether it is still there.
   bool Join(uint32_t launch_index, const KernelFacts& kernel);
+  // Notes which of its kernels a replay has; it is let go some time later.
+  void NoteReplay(uint32_t launch_index);
+  void LetReplaysGo();
   void GiveUpLaunch(uint32_t index);
   void GiveUpKernel(uint32_t index);
 
@@ -127,6 +140,14 @@ class LaunchKernelJoin {
   const ClockMap* clocks_;
   Waiting<LaunchFacts> launches_;
   Waiting<KernelFacts> kernels_;
+  // Replays that nothing more is expected of, in the order in which they are let go. Entries may be stale.
+  struct Leaving {
+    uint32_t launch_index = kNone;
+    uint64_t serial = 0;
+    uint64_t after_ns = 0;
+  };
+  std::deque<Leaving> complete_replays_;
+  std::deque<Leaving> sufficient_replays_;
   uint64_t newest_start_ns_ = 0;
   uint64_t repeated_id_count_ = 0;
 };

@@ -167,6 +167,7 @@ struct AccountingSection {
   uint64_t launches_without_kernel = 0;
   uint64_t replays_complete = 0;
   uint64_t replays_short = 0;
+  uint64_t replays_long = 0;
   uint64_t replays_unchecked = 0;
   uint64_t replay_kernels_missing = 0;
   uint64_t signature_disagreements = 0;
@@ -181,6 +182,8 @@ struct ProcessSection {
   uint64_t size_bytes = 0;
   uint64_t frame_count = 0;
   bool data_lost = false;
+  // The library could not begin (no CUPTI, refused, another profiler): `diagnostics` say why.
+  bool nothing_recorded = false;
   // Most severe first.
   std::vector<Finding> findings;
   std::vector<Finding> bookkeeping;
@@ -204,7 +207,11 @@ struct LaunchConfiguration {
   std::optional<Dim> grid;
   std::optional<Dim> block;
   std::optional<Dim> cluster;
+  // What the launch was given: the kernel record's count, which is what Nsight Compute shows as well. At least 16, and
+  // more than the function's own where its code calls other functions. Without a record: the function's own.
   std::optional<uint64_t> registers_per_thread;
+  // cuFuncGetAttribute's.
+  std::optional<uint64_t> function_registers_per_thread;
   std::optional<uint64_t> static_shared_memory_bytes;
   std::optional<uint64_t> dynamic_shared_memory_bytes;
   std::optional<uint64_t> local_memory_per_thread_bytes;

@@ -27,12 +27,6 @@ CellDimensions DimensionsFor(const ReportRequest& request);
 // The models are in the order of the report.
 Report BuildReport(std::span<const TraceModel> models, const ReportRequest& request);
 
-// Bookkeeping and losses of one trace, most severe first (report section 1).
-void BuildFindings(const TraceModel& model, ProcessSection* section);
-
-// Kernels whose record disagrees with their launch's signature; appends up to `max_examples` descriptions.
-uint64_t CountSignatureDisagreements(const TraceModel& model, size_t max_examples, std::vector<std::string>* examples);
-
 }  // namespace gx::analysis
 
 #endif  // GPUEXEC_ANALYSIS_REPORT_BUILDER_H_

@@ -37,7 +37,8 @@ std::string ReportCsv(const Report& report) {
   constexpr int kDecimals = 6;
   std::string out =
       "process,name,short_name,device_id,stream,nvtx,nvtx_at_capture,signature_count,grid,block,cluster,"
-      "registers_per_thread,static_shared_memory_bytes,dynamic_shared_memory_bytes,driver_occupancy_blocks_per_sm,"
+      "registers_per_thread,function_registers_per_thread,static_shared_memory_bytes,dynamic_shared_memory_bytes,"
+      "driver_occupancy_blocks_per_sm,"
       "graph_node,cooperative,programmatic,signature_from_activity,calls,total_ns,share_ratio,verdict,basis,median_ns,"
       "p5_ns,p95_ns,min_ns,max_ns,sample_count,clean_count,warm_up_count,overlapping_count,overlapped_ratio,late_count,"
       "untimed_count,unfinished_count,invalid_count,summarised_count,launches_without_kernel,untimed_launch_count\n";
@@ -58,6 +59,7 @@ std::string ReportCsv(const Report& report) {
         Text(g.launch.block),
         Text(g.launch.cluster),
         Number(g.launch.registers_per_thread),
+        Number(g.launch.function_registers_per_thread),
         Number(g.launch.static_shared_memory_bytes),
         Number(g.launch.dynamic_shared_memory_bytes),
         Number(g.launch.driver_occupancy_blocks_per_sm),

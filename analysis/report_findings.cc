@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "analysis/kernel_name.h"
 #include "analysis/printable.h"
-#include "analysis/report_builder.h"
+#include "analysis/report_sections.h"
 #include "analysis/stat_catalog.h"
 
 namespace gx::analysis {
@@ -44,7 +44,21 @@ uint64_t StatValue(const TraceModel& model, pb::StatId id) {
   return found == model.stats.end() ? 0 : found->second;
 }
 
+// The library wrote its own words and nothing else: it never opened a window to record in.
+bool NothingRecorded(const TraceModel& model) {
+  const Accounting& a = model.accounting;
+  const bool any_record = a.launches + a.graph_launches + a.refused_launches + a.kernel_records() +
+                              a.summarised_launches + a.summarised_kernels + model.nvtx_event_count >
+                          0;
+  return model.header.has_value() && !any_record && model.copies.empty() && model.windows.empty() &&
+         model.diagnostic_count > 0;
+}
+
 void AddFileFindings(const TraceModel& model, Findings* findings) {
+  if (NothingRecorded(model)) {
+    findings->Add(pb::SEVERITY_ERROR, "trace.nothing_recorded", 1,
+                  "the library could not begin to record: what it said tells why");
+  }
   if (model.damage_count > 0) {
     Finding* finding =
         findings->Add(pb::SEVERITY_DATA_LOSS, "trace.damage", model.damage_count,
@@ -68,9 +82,12 @@ void AddFileFindings(const TraceModel& model, Findings* findings) {
                   "use the gx-analyze of the gpuexec that wrote the trace");
   }
   if (!model.trailer.has_value()) {
-    findings->Add(pb::SEVERITY_DATA_LOSS, "trace.no_trailer", 1,
-                  "the trace has no end: the program was killed, or still runs; what it did last is missing");
-  } else if (model.trailer->reason() == pb::Trailer::REASON_DISABLED) {
+    findings
+        ->Add(pb::SEVERITY_DATA_LOSS, "trace.no_trailer", 1,
+              "the trace has no end: the program was killed, or still runs; at most its last second is missing")
+        ->details = {"what may be missing: launches not yet written, kernels that CUPTI had not yet handed over, the",
+                     "last counters, and names or attributes first used then. What is here is sound."};
+  } else if (model.trailer->reason() == pb::Trailer::REASON_DISABLED && !NothingRecorded(model)) {
     findings->Add(pb::SEVERITY_ERROR, "trace.disabled", 1,
                   "recording switched itself off before the program ended; see the errors");
   } else if (model.trailer->reason() == pb::Trailer::REASON_YIELDED) {
@@ -95,16 +112,20 @@ void AddJoinFindings(const TraceModel& model, Findings* findings) {
   // Beyond the size limit launches and kernels are summarised at different moments: a rest on either side is expected.
   const bool summarised = a.summarised_kernels > 0 || a.summarised_launches > 0;
   const pb::Severity gap = summarised ? pb::SEVERITY_NOTICE : pb::SEVERITY_DATA_LOSS;
-  const absl::string_view why = summarised ? " (some are in the summaries kept after the size limit)" : "";
+  const absl::string_view why = summarised                   ? " (some are in the summaries kept after the size limit)"
+                                : !model.trailer.has_value() ? " (the trace has no end: the last ones were under way)"
+                                                             : "";
   findings->Count(gap, "join.launches_without_kernel", a.launches_without_kernel,
                   absl::StrCat("launches for which no kernel record came", why));
   findings->Count(gap, "join.kernels_without_launch", a.kernels_without_launch,
-                  absl::StrCat("kernel records for which no launch is known", why));
+                  absl::StrCat("kernel records for which no launch is known", summarised ? why : ""));
   if (a.replays_short > 0) {
     findings->Add(gap, "join.replays_short", a.replays_short,
                   absl::StrCat("graph replays with fewer kernels than the graph has (", a.replay_kernels_missing,
                                " kernels missing)", why));
   }
+  findings->Count(pb::SEVERITY_NOTICE, "join.replays_long", a.replays_long,
+                  "graph replays with more kernels than the graph has nodes that may be kernels");
   findings->Count(
       pb::SEVERITY_NOTICE, "join.replays_unchecked", a.replays_unchecked,
       "graph replays whose number of kernels is not known (conditional nodes, or built before the capture)");
@@ -138,16 +159,15 @@ void AddJoinFindings(const TraceModel& model, Findings* findings) {
         std::move(examples);
   }
 
-  // What the callbacks counted against what is in the file. Launches that a capture turned into nodes and launches
-  // outside the region have no record; dropped ones have a counter of their own.
-  const uint64_t seen = StatValue(model, pb::STAT_LAUNCHES_SEEN) + StatValue(model, pb::STAT_GRAPH_LAUNCHES_SEEN);
-  const uint64_t without_record =
-      StatValue(model, pb::STAT_LAUNCHES_CAPTURED) + StatValue(model, pb::STAT_LAUNCHES_OUTSIDE_REGION) +
-      StatValue(model, pb::STAT_LAUNCHES_DROPPED_QUEUE_FULL) + StatValue(model, pb::STAT_LAUNCHES_DROPPED_NO_QUEUE);
+  // What the callbacks counted against what is in the file: STAT_LAUNCHES_SEEN in stats.proto says what it counts.
+  const uint64_t called = StatValue(model, pb::STAT_LAUNCHES_SEEN) + StatValue(model, pb::STAT_GRAPH_LAUNCHES_SEEN) +
+                          StatValue(model, pb::STAT_LAUNCHES_FAILED);
+  const uint64_t dropped = StatValue(model, pb::STAT_LAUNCHES_DROPPED_QUEUE_FULL);
   const uint64_t launches = a.launches + a.graph_launches + a.refused_launches + a.summarised_launches;
-  if (seen > launches + without_record) {
-    findings->Add(pb::SEVERITY_DATA_LOSS, "trace.launch_records_missing", seen - launches - without_record,
-                  absl::StrCat("launches that the callbacks saw (", seen, ") and that are not in the file"));
+  if (called > launches + dropped) {
+    findings->Add(pb::SEVERITY_DATA_LOSS, "trace.launch_records_missing", called - launches - dropped,
+                  absl::StrCat("launches that the callbacks saw (", called, ", refused ones among them) and that are ",
+                               "not in the file"));
   }
   const uint64_t received = StatValue(model, pb::STAT_KERNEL_RECORDS);
   const uint64_t kernels = a.kernel_records() + a.summarised_kernels;
@@ -202,6 +222,7 @@ void BuildFindings(const TraceModel& model, ProcessSection* section) {
   std::stable_sort(section->findings.begin(), section->findings.end(),
                    [&](const Finding& a, const Finding& b) { return rank(a.severity) > rank(b.severity); });
   for (const Finding& finding : section->findings) section->data_lost |= MeansDataLost(finding.severity);
+  section->nothing_recorded = NothingRecorded(model);
   section->diagnostic_count = model.diagnostic_count;
   for (const pb::Diagnostic& diagnostic : model.diagnostics) {
     section->diagnostics.push_back(diagnostic.stat() == pb::STAT_UNSPECIFIED

@@ -54,6 +54,7 @@ void WriteAccounting(const AccountingSection& a, JsonWriter* json) {
   json->Member("launches_without_kernel", a.launches_without_kernel);
   json->Member("replays_complete", a.replays_complete);
   json->Member("replays_short", a.replays_short);
+  json->Member("replays_long", a.replays_long);
   json->Member("replays_unchecked", a.replays_unchecked);
   json->Member("replay_kernels_missing", a.replay_kernels_missing);
   json->Member("signature_disagreements", a.signature_disagreements);
@@ -199,6 +200,7 @@ void WriteProcess(const ProcessSection& process, JsonWriter* json) {
   json->Member("size_bytes", process.size_bytes);
   json->Member("frame_count", process.frame_count);
   json->Member("data_lost", process.data_lost);
+  json->Member("nothing_recorded", process.nothing_recorded);
   json->Key("findings");
   WriteFindings(process.findings, json);
   json->Key("bookkeeping");
@@ -250,6 +252,7 @@ void WriteGroup(const Report& report, const KernelGroup& g, JsonWriter* json) {
   WriteDim("block", g.launch.block, json);
   WriteDim("cluster", g.launch.cluster, json);
   json->Member("registers_per_thread", g.launch.registers_per_thread);
+  json->Member("function_registers_per_thread", g.launch.function_registers_per_thread);
   json->Member("static_shared_memory_bytes", g.launch.static_shared_memory_bytes);
   json->Member("dynamic_shared_memory_bytes", g.launch.dynamic_shared_memory_bytes);
   json->Member("shared_memory_executed_bytes", g.launch.shared_memory_executed_bytes);

@@ -10,6 +10,7 @@
 #include "analysis/format.h"
 #include "analysis/report_names.h"
 #include "analysis/stat_catalog.h"
+#include "analysis/text_table.h"
 
 namespace gx::analysis {
 namespace {
@@ -53,12 +54,6 @@ Colour ColourOf(pb::Severity severity) {
   return severity == pb::SEVERITY_NOTICE || severity == pb::SEVERITY_UNSPECIFIED ? Colour::kYellow : Colour::kNone;
 }
 
-// Columns of display width, for names that hold UTF-8.
-size_t Width(absl::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 std::string SpreadText(const std::optional<MinMedianMax>& spread, std::string (*format)(double)) {
   if (!spread.has_value()) return "";
   return absl::StrCat(format(static_cast<double>(spread->min)), " / ", format(spread->median), " / ",
@@ -72,6 +67,16 @@ std::string OnOff(const std::optional<bool>& value) { return !value.has_value() 
 // ------------------------------------------------------------------------------------------------ losses
 
 void WriteFindings(const ProcessSection& process, bool wide, Writer* out) {
+  const auto said = [&] {
+    for (const std::string& diagnostic : process.diagnostics) out->Line(absl::StrCat("  said      ", diagnostic));
+    if (process.diagnostic_count > process.diagnostics.size()) {
+      out->Line(absl::StrCat("  said      ... and ", process.diagnostic_count - process.diagnostics.size(), " more"));
+    }
+  };
+  if (process.nothing_recorded) {
+    out->Line(absl::StrCat("  ", out->Paint(Colour::kRed, "NOTHING WAS RECORDED")));
+    said();
+  }
   if (process.findings.empty()) {
     out->Line("  none: every launch seen has its kernels, every kernel its launch");
   }
@@ -83,10 +88,7 @@ void WriteFindings(const ProcessSection& process, bool wide, Writer* out) {
     if (!finding.advice.empty()) out->Line(absl::StrCat(std::string(26, ' '), "-> ", finding.advice));
     for (const std::string& detail : finding.details) out->Line(absl::StrCat(std::string(26, ' '), detail));
   }
-  for (const std::string& diagnostic : process.diagnostics) out->Line(absl::StrCat("  said      ", diagnostic));
-  if (process.diagnostic_count > process.diagnostics.size()) {
-    out->Line(absl::StrCat("  said      ... and ", process.diagnostic_count - process.diagnostics.size(), " more"));
-  }
+  if (!process.nothing_recorded) said();
   const AccountingSection& a = process.accounting;
   out->Line(absl::StrCat("  accounting: ", FormatCount(a.launches), " kernel launches, ", FormatCount(a.graph_launches),
                          " graph launches; ", FormatCount(a.kernel_records), " kernel records, ",
@@ -107,6 +109,7 @@ void WriteFindings(const ProcessSection& process, bool wide, Writer* out) {
   add(a.summarised_kernels, "kernels summarised");
   add(a.replays_complete, "replays complete");
   add(a.replays_short, "replays short of kernels");
+  add(a.replays_long, "replays with too many kernels");
   add(a.replays_unchecked, "replays not checked");
   if (!more.empty()) out->Line(absl::StrCat("              ", absl::StrJoin(more, ", ")));
   if (!wide) return;
@@ -184,8 +187,9 @@ void WriteProvenance(const ProcessSection& process, bool wide, Writer* out) {
                             p.kernel_release.empty() ? "" : absl::StrCat(", ", p.kernel_release),
                             p.machine.empty() ? "" : absl::StrCat(" ", p.machine)));
     out->Field("ranks", SettingsText(p.rank_variables));
-    out->Field("started",
-               absl::StrCat(p.started, p.ended.empty() ? ", no orderly end" : absl::StrCat(", ended by ", p.ended)));
+    out->Field("started", absl::StrCat(p.started, p.ended.empty()         ? ", no orderly end"
+                                                  : p.ended == "disabled" ? ", recording switched itself off"
+                                                                          : absl::StrCat(", ended by ", p.ended)));
     out->Field("gpuexec", absl::StrCat(p.gpuexec_version.empty() ? "unknown" : p.gpuexec_version,
                                        p.source_revision.empty() ? "" : absl::StrCat(" (", p.source_revision, ")"),
                                        ", format ", p.format));
@@ -257,51 +261,6 @@ void WriteRun(const ProcessSection& process, Writer* out) {
 
 // ------------------------------------------------------------------------------------------------ kernels
 
-struct Column {
-  std::string title;
-  bool right = true;
-  std::vector<std::string> cells;
-};
-
-class Table {
- public:
-  size_t Add(absl::string_view title, bool right = true) {
-    columns_.push_back({std::string(title), right, {}});
-    return columns_.size() - 1;
-  }
-  void Put(std::string text) {
-    columns_[next_].cells.push_back(std::move(text));
-    next_ = (next_ + 1) % columns_.size();
-  }
-  void Write(Writer* out) const {
-    std::vector<size_t> widths;
-    for (const Column& column : columns_) {
-      size_t width = column.title.size();
-      for (const std::string& cell : column.cells) width = std::max(width, Width(cell));
-      widths.push_back(width);
-    }
-    const size_t rows = columns_.front().cells.size();
-    std::string line = "  ";
-    for (size_t c = 0; c < columns_.size(); ++c) Append(columns_[c].title, c, widths[c], &line);
-    out->Line(out->Paint(Colour::kBold, line));
-    for (size_t r = 0; r < rows; ++r) {
-      line = "  ";
-      for (size_t c = 0; c < columns_.size(); ++c) Append(columns_[c].cells[r], c, widths[c], &line);
-      out->Line(line);
-    }
-  }
-
- private:
-  void Append(const std::string& text, size_t column, size_t width, std::string* line) const {
-    const bool last = column + 1 == columns_.size();
-    const std::string fill(width - Width(text), ' ');
-    absl::StrAppend(line, columns_[column].right ? fill : "", text, columns_[column].right || last ? "" : fill,
-                    last ? "" : "  ");
-  }
-  std::vector<Column> columns_;
-  size_t next_ = 0;
-};
-
 std::string DimText(const std::optional<Dim>& dim) {
   if (!dim.has_value()) return std::string(kUnknown);
   if (dim->y == 1 && dim->z == 1) return absl::StrCat(dim->x);
@@ -351,14 +310,7 @@ std::string VerdictText(const KernelGroup& group) {
 }
 
 // A short name is for a line of a terminal; --wide shows all of it.
-std::string ShortName(const std::string& name) {
-  constexpr size_t kMaxShortName = 120;
-  if (name.size() <= kMaxShortName) return name;
-  size_t cut = kMaxShortName;
-  // Not inside a UTF-8 sequence.
-  while (cut > 0 && (static_cast<unsigned char>(name[cut]) & 0xC0) == 0x80) --cut;
-  return absl::StrCat(name.substr(0, cut), "...");
-}
+constexpr size_t kMaxShortNameColumns = 120;
 
 std::string KindText(const LaunchConfiguration& launch) {
   std::vector<std::string> words;
@@ -380,7 +332,7 @@ std::string GroupingText(const Grouping& by) {
   return absl::StrJoin(words, ", ");
 }
 
-void WriteKernels(const Report& report, bool wide, Writer* out) {
+void WriteKernels(const Report& report, const TextStyle& style, Writer* out) {
   const Grouping& by = report.grouping;
   out->Heading(absl::StrCat("KERNELS by ", GroupingText(by),
                             report.filter.empty() ? "" : absl::StrCat(", names that match '", report.filter, "'")));
@@ -393,29 +345,49 @@ void WriteKernels(const Report& report, bool wide, Writer* out) {
   // Columns that would be empty everywhere are left out.
   bool several_devices = false;
   bool kinds = false;
+  bool signature_counts = false;
   bool few = false;
   bool not_clean = false;
   for (const KernelGroup& group : report.kernels) {
     several_devices |= group.device_id != report.kernels.front().device_id;
     kinds |= KindText(group.launch) != kUnknown;
+    signature_counts |= !by.signature && group.signature_count > 0;
     few |= group.basis == MedianBasis::kFewClean;
     not_clean |= group.basis == MedianBasis::kNotClean;
   }
   const bool device_column = by.device || several_devices;
-  Table table;
-  if (several_processes) table.Add("process", false);
-  if (by.nvtx) table.Add("range", false);
-  if (by.stream) table.Add("stream", false);
-  if (device_column) table.Add("device");
-  for (const absl::string_view title : {"calls", "total", "share", "median", "p5", "p95", "min", "max", "overlap"}) {
-    table.Add(title);
-  }
-  table.Add("verdict", false);
-  if (!by.signature) table.Add("signatures");
+  // Numbers say what goes first where a terminal is narrow: what the others tell roughly, and what JSON and CSV hold.
+  constexpr size_t kMinNameColumns = 20;
+  TextTable table;
+  const auto add = [&table](absl::string_view title, int leave_out_rank) {
+    table.Add({.title = std::string(title), .leave_out_rank = leave_out_rank});
+  };
+  const auto add_text = [&table](absl::string_view title, size_t min_width, int leave_out_rank) {
+    table.Add({.title = std::string(title), .right = false, .min_width = min_width, .leave_out_rank = leave_out_rank});
+  };
+  if (several_processes) add_text("process", 8, 0);
+  if (by.nvtx) add_text("range", kMinNameColumns, 0);
+  if (by.stream) add_text("stream", kMinNameColumns, 0);
+  if (device_column) add("device", 2);
+  add("calls", 0);
+  add("total", 0);
+  add("share", 1);
+  add("median", 0);
+  add("p5", 12);
+  add("p95", 11);
+  add("min", 14);
+  add("max", 13);
+  add("overlap", 7);
+  add_text("verdict", 0, 8);
+  if (signature_counts) add("signatures", 6);
   if (names) {
-    for (const absl::string_view title : {"grid", "block", "regs", "smem", "blocks/SM"}) table.Add(title);
-    if (kinds) table.Add("launch", false);
-    table.Add("name", false);
+    add("grid", 4);
+    add("block", 3);
+    add("regs", 5);
+    add("smem", 9);
+    add("blocks/SM", 10);
+    if (kinds) add_text("launch", 0, 6);
+    add_text("name", kMinNameColumns, 0);
   }
   for (const KernelGroup& group : report.kernels) {
     if (several_processes) table.Put(report.processes[group.process].label);
@@ -433,8 +405,9 @@ void WriteKernels(const Report& report, bool wide, Writer* out) {
     }
     table.Put(measured ? FormatRatio(group.overlapped_ratio) : std::string(kUnknown));
     table.Put(VerdictText(group));
-    if (!by.signature)
+    if (signature_counts) {
       table.Put(group.signature_count == 0 ? std::string(kUnknown) : FormatCount(group.signature_count));
+    }
     if (!names) continue;
     table.Put(DimText(group.launch.grid));
     table.Put(DimText(group.launch.block));
@@ -442,10 +415,17 @@ void WriteKernels(const Report& report, bool wide, Writer* out) {
     table.Put(SharedText(group.launch));
     table.Put(OptionalText(group.launch.driver_occupancy_blocks_per_sm));
     if (kinds) table.Put(KindText(group.launch));
-    const std::string name = wide ? group.full_name : ShortName(group.short_name);
+    const std::string name = style.wide ? group.full_name : CutText(group.short_name, kMaxShortNameColumns + 3);
     table.Put(name.empty() ? "(name unknown)" : name);
   }
-  table.Write(out);
+  const std::vector<std::string> lines = table.Lines(style.max_table_columns);
+  out->Line(out->Paint(Colour::kBold, lines.front()));
+  for (size_t i = 1; i < lines.size(); ++i) out->Line(lines[i]);
+  const std::vector<std::string> left_out = table.LeftOut(style.max_table_columns);
+  if (!left_out.empty()) {
+    out->Line(
+        absl::StrCat("  not shown, as the terminal is narrow (--wide shows all): ", absl::StrJoin(left_out, ", ")));
+  }
   if (report.kernels.size() < report.kernel_groups_matched) {
     out->Line(
         absl::StrCat("  ", report.kernel_groups_matched - report.kernels.size(), " more rows (--top 0 shows all)"));
@@ -455,7 +435,16 @@ void WriteKernels(const Report& report, bool wide, Writer* out) {
       "of timed calls.");
   if (few) out->Line("  (x): fewer than 20 clean calls. No verdict.");
   if (not_clean) out->Line("  ((x)): no clean call; of warm-up, overlapped or late ones. No verdict.");
-  if (names) out->Line("  smem: static+dynamic bytes a block; blocks/SM: the driver's occupancy.");
+  const auto shown = [&](absl::string_view title) {
+    return names && std::find(left_out.begin(), left_out.end(), title) == left_out.end();
+  };
+  if (shown("regs")) {
+    out->Line("  regs: registers a thread that launches were given, as ncu shows them; the function may need fewer.");
+  }
+  if (shown("smem")) {
+    out->Line(absl::StrCat("  smem: static+dynamic bytes a block",
+                           shown("blocks/SM") ? "; blocks/SM: the driver's occupancy." : "."));
+  }
 }
 
 }  // namespace
@@ -478,7 +467,7 @@ std::string ReportText(const Report& report, const TextStyle& style) {
     heading("RUN", process);
     WriteRun(process, &out);
   }
-  WriteKernels(report, style.wide, &out);
+  WriteKernels(report, style, &out);
   return out.Take();
 }
 

@@ -2,6 +2,7 @@
 #ifndef GPUEXEC_ANALYSIS_REPORT_TEXT_H_
 #define GPUEXEC_ANALYSIS_REPORT_TEXT_H_
 
+#include <cstddef>
 #include <string>
 
 #include "analysis/report.h"
@@ -13,6 +14,8 @@ struct TextStyle {
   bool colour = false;
   // Full names, all settings, bookkeeping counters.
   bool wide = false;
+  // The table of kernels is made to fit: columns are left out (and named below it), names are cut. 0: no limit.
+  size_t max_table_columns = 0;
 };
 
 std::string ReportText(const Report& report, const TextStyle& style);

@@ -138,8 +138,10 @@ void TraceImporter::ImportLaunches(const pb::LaunchBatch& batch) {
       // Graphs that were instantiated before the capture are not defined: their replays are not checked.
       launch.graph_exec = graph_execs_.IndexOf(row.graph_exec_id);
       const pb::GraphExec& exec = graph_execs_.at(launch.graph_exec);
-      if (!exec.has_conditional_nodes()) {
-        launch.expected_kernel_count = static_cast<uint32_t>(std::min<uint64_t>(exec.kernel_node_count(), kNone - 1));
+      if (exec.graph_exec_id() != 0 && !exec.has_conditional_nodes()) {
+        const auto clamped = [](uint64_t count) { return static_cast<uint32_t>(std::min<uint64_t>(count, kNone - 1)); };
+        launch.min_kernel_count = clamped(exec.kernel_node_count());
+        launch.max_kernel_count = clamped(uint64_t{launch.min_kernel_count} + clamped(exec.undescribed_node_count()));
       }
     } else {
       ++accounting.launches;
@@ -271,13 +273,15 @@ void TraceImporter::OnSettledLaunch(const LaunchFacts& launch, uint32_t kernel_c
     if (kernel_count > 0) return;
     ++accounting.launches_without_kernel;
     if (launch.signature != kNone) ++model_.signatures[launch.signature].launches_without_kernel;
-  } else if (launch.expected_kernel_count == 0) {
+  } else if (!launch.is_graph_known()) {
     ++accounting.replays_unchecked;
-  } else if (kernel_count == launch.expected_kernel_count) {
-    ++accounting.replays_complete;
-  } else {
+  } else if (kernel_count < launch.min_kernel_count) {
     ++accounting.replays_short;
-    accounting.replay_kernels_missing += launch.expected_kernel_count - kernel_count;
+    accounting.replay_kernels_missing += launch.min_kernel_count - kernel_count;
+  } else if (kernel_count > launch.max_kernel_count) {
+    ++accounting.replays_long;
+  } else {
+    ++accounting.replays_complete;
   }
 }
 

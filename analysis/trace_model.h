@@ -161,7 +161,8 @@ struct Accounting {
   uint64_t kernels_signature_from_activity = 0;
   uint64_t launches_without_kernel = 0;
   uint64_t replays_complete = 0;
-  uint64_t replays_short = 0;
+  uint64_t replays_short = 0;  // Of kernels that are in the graph for certain.
+  uint64_t replays_long = 0;   // More kernels than the graph has nodes that may be kernels.
   uint64_t replay_kernels_missing = 0;
   // Replays of graphs whose number of kernels is not known (conditional nodes, or instantiated before the capture).
   uint64_t replays_unchecked = 0;

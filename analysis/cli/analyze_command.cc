@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "analysis/cli/analyze_options.h"
 #include "analysis/cli/progress_bar.h"
+#include "analysis/cli/terminal.h"
 #include "analysis/printable.h"
 #include "analysis/report_builder.h"
 #include "analysis/report_csv.h"
@@ -53,9 +54,15 @@ absl::Status WriteReport(const std::string& path, absl::string_view text) {
   return status.ok() ? status : absl::UnknownError(absl::StrCat(Printable(path), ": ", status.message()));
 }
 
-bool ColourWanted(const std::string& path) {
+// What goes to a terminal is coloured and fits its window; what goes anywhere else is complete.
+TextStyle StyleFor(const std::string& path, bool wide) {
+  TextStyle style;
+  style.wide = wide;
+  if (!path.empty() || !IsTerminal(STDOUT_FILENO)) return style;
   const char* no_color = std::getenv("NO_COLOR");
-  return path.empty() && (no_color == nullptr || *no_color == '\0') && ::isatty(STDOUT_FILENO) == 1;
+  style.colour = no_color == nullptr || *no_color == '\0';
+  if (!wide) style.max_table_columns = TerminalColumns(STDOUT_FILENO);
+  return style;
 }
 
 std::string Extension(OutputFormat format) {
@@ -119,8 +126,8 @@ int RunAnalyze(const std::vector<std::string>& arguments) {
   for (const OutputFormat format : options->formats) {
     const bool several = options->formats.size() > 1;
     const std::string path = several ? absl::StrCat(options->output, Extension(format)) : options->output;
-    const TextStyle style{ColourWanted(path), options->wide};
-    if (const absl::Status status = WriteReport(path, Render(report, format, style)); !status.ok()) {
+    const std::string text = Render(report, format, StyleFor(path, options->wide));
+    if (const absl::Status status = WriteReport(path, text); !status.ok()) {
       Complain(absl::StrCat("the report could not be written: ", status.message()));
       return kExitUnreadable;
     }

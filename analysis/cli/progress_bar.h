@@ -10,7 +10,9 @@
 
 namespace gx::analysis {
 
-// The bar's text: "reading a.pb [=====     ]  50 %". Pure.
+uint64_t MonotonicNowNs();
+
+// The bar's text: "reading a.pb [=====     ]  50 %", shorter than `columns`. Pure.
 std::string ProgressText(absl::string_view label, uint64_t done, uint64_t total, size_t columns);
 
 class ProgressBar {
@@ -19,7 +21,7 @@ class ProgressBar {
   static constexpr uint64_t kRedrawNs = 100'000'000;
 
   // descriptor: where to draw; nothing is drawn where it is no terminal.
-  ProgressBar(int descriptor, absl::string_view label);
+  ProgressBar(int descriptor, absl::string_view label, uint64_t (*now_ns)() = MonotonicNowNs);
   // Removes the bar.
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
@@ -31,6 +33,7 @@ class ProgressBar {
   const int descriptor_;
   const bool terminal_;
   const std::string label_;
+  uint64_t (*const now_ns_)();
   const uint64_t start_ns_;
   uint64_t drawn_ns_ = 0;
   bool visible_ = false;

@@ -34,12 +34,15 @@ LaunchFacts Launch(uint64_t id, uint64_t enter_ns) {
   launch.enter_monotonic_ns = enter_ns;
   return launch;
 }
-LaunchFacts Replay(uint64_t id, uint64_t enter_ns, uint32_t expected) {
+LaunchFacts Replay(uint64_t id, uint64_t enter_ns, uint32_t min_count, uint32_t max_count) {
   LaunchFacts launch = Launch(id, enter_ns);
   launch.graph_exec = 0;
-  launch.expected_kernel_count = expected;
+  launch.min_kernel_count = min_count;
+  launch.max_kernel_count = max_count;
   return launch;
 }
+LaunchFacts Replay(uint64_t id, uint64_t enter_ns, uint32_t count) { return Replay(id, enter_ns, count, count); }
+LaunchFacts ReplayOfUnknownGraph(uint64_t id, uint64_t enter_ns) { return Replay(id, enter_ns, 0, kNone); }
 // `tag` tells kernels apart in a test.
 KernelFacts Kernel(uint64_t id, uint64_t tag, uint64_t start_ns = 0) {
   KernelFacts kernel;
@@ -75,20 +78,68 @@ TEST_F(LaunchKernelJoinTest, AKernelThatComesFirstWaitsForItsLaunch) {
   EXPECT_EQ(join_.waiting_launch_count(), 0u);
 }
 
-TEST_F(LaunchKernelJoinTest, AReplayWaitsForAllItsKernels) {
+TEST_F(LaunchKernelJoinTest, AReplayThatHasAllItsKernelsIsLetGoSomeTimeLater) {
+  constexpr uint64_t kPatienceNs = LaunchKernelJoin::kCompleteReplayPatienceNs;
   join_.AddLaunch(Replay(1, 100, 3));
-  join_.AddKernel(Kernel(1, 71));
-  join_.AddKernel(Kernel(1, 72));
+  for (uint64_t i = 0; i < 3; ++i) join_.AddKernel(Kernel(1, 71 + i, 1000 + i));
   EXPECT_EQ(join_.waiting_launch_count(), 1u);
-  join_.AddKernel(Kernel(1, 73));
+  join_.AddKernel(Kernel(8, 81, 1002 + kPatienceNs));
+  EXPECT_THAT(recorder_.settled, IsEmpty());
+  join_.AddKernel(Kernel(9, 91, 1003 + kPatienceNs));
   EXPECT_EQ(join_.waiting_launch_count(), 0u);
   EXPECT_THAT(recorder_.settled, ElementsAre(Pair(100, 3)));
+}
+
+TEST_F(LaunchKernelJoinTest, AReplayShortOfKernelsIsNotLetGo) {
+  join_.AddLaunch(Replay(1, 100, 3));
+  join_.AddKernel(Kernel(1, 71, 1000));
+  join_.AddKernel(Kernel(9, 91, 1001 + 2 * LaunchKernelJoin::kSufficientReplayPatienceNs));
+  EXPECT_EQ(join_.waiting_launch_count(), 1u);
+}
+
+TEST_F(LaunchKernelJoinTest, AKernelTooManyIsToldWithItsReplay) {
+  join_.AddLaunch(Replay(1, 100, 1, 2));
+  for (uint64_t tag = 1; tag <= 3; ++tag) join_.AddKernel(Kernel(1, tag, 1000 + tag));
+  join_.Finish();
+  EXPECT_THAT(recorder_.joined, ElementsAre(Pair(1, 100), Pair(2, 100), Pair(3, 100)));
+  EXPECT_THAT(recorder_.settled, ElementsAre(Pair(100, 3)));
+}
+
+TEST_F(LaunchKernelJoinTest, AReplayWaitsLongerForKernelsThatItMayRun) {
+  join_.AddLaunch(Replay(1, 100, 1, 2));
+  join_.AddKernel(Kernel(1, 71, 1000));
+  join_.AddKernel(Kernel(8, 81, 1001 + LaunchKernelJoin::kCompleteReplayPatienceNs));
+  EXPECT_EQ(join_.waiting_launch_count(), 1u);
+  join_.AddKernel(Kernel(9, 91, 1001 + LaunchKernelJoin::kSufficientReplayPatienceNs));
+  EXPECT_THAT(recorder_.settled, ElementsAre(Pair(100, 1)));
+}
+
+TEST_F(LaunchKernelJoinTest, AReplayThatMayRunNoKernelAtAllIsLetGoByTheTimeOfItsLaunch) {
+  clocks_.Add(1'000, 1'000);
+  join_.AddLaunch(Replay(1, 5'000, 0));
+  join_.AddLaunch(Replay(2, 6'000, 0, 4));
+  join_.AddKernel(Kernel(9, 91, 5'001 + LaunchKernelJoin::kCompleteReplayPatienceNs));
+  EXPECT_THAT(recorder_.settled, ElementsAre(Pair(5'000, 0)));
+  join_.AddKernel(Kernel(9, 92, 6'001 + LaunchKernelJoin::kSufficientReplayPatienceNs));
+  EXPECT_THAT(recorder_.settled, ElementsAre(Pair(5'000, 0), Pair(6'000, 0)));
+}
+
+TEST_F(LaunchKernelJoinTest, APlaceThatWasGivenToAnotherLaunchIsNotLetGoInItsStead) {
+  clocks_.Add(1'000, 1'000);
+  join_.AddLaunch(Replay(1, 5'000, 0));
+  // Pushed out of its place by launches under its id.
+  for (uint32_t i = 0; i < LaunchKernelJoin::kMaxWaitingUnderOneId; ++i) join_.AddLaunch(Launch(1, 6'000 + i));
+  join_.AddLaunch(Launch(7, 7'000));
+  EXPECT_THAT(recorder_.settled, ElementsAre(Pair(5'000, 0)));
+  join_.AddKernel(Kernel(9, 91, 6'000 + LaunchKernelJoin::kCompleteReplayPatienceNs));
+  EXPECT_THAT(recorder_.settled, ElementsAre(Pair(5'000, 0)));
 }
 
 TEST_F(LaunchKernelJoinTest, KernelsOfAReplayThatCameFirstAreAllJoined) {
   for (uint64_t tag = 1; tag <= 3; ++tag) join_.AddKernel(Kernel(9, tag));
   join_.AddLaunch(Replay(9, 100, 3));
   EXPECT_THAT(recorder_.joined, ElementsAre(Pair(1, 100), Pair(2, 100), Pair(3, 100)));
+  join_.Finish();
   EXPECT_THAT(recorder_.settled, ElementsAre(Pair(100, 3)));
 }
 
@@ -103,7 +154,7 @@ TEST_F(LaunchKernelJoinTest, WhatIsLeftAtTheEndIsToldAsOrphansAndLaunchesWithout
 }
 
 TEST_F(LaunchKernelJoinTest, AReplayOfAnUnknownGraphTakesEveryKernelOfItsId) {
-  join_.AddLaunch(Replay(1, 100, 0));
+  join_.AddLaunch(ReplayOfUnknownGraph(1, 100));
   for (uint64_t tag = 1; tag <= 5; ++tag) join_.AddKernel(Kernel(1, tag));
   EXPECT_THAT(recorder_.settled, IsEmpty());
   join_.Finish();
@@ -150,7 +201,7 @@ TEST_F(LaunchKernelJoinTest, ManyUnderOneIdCostNoMoreThanManyUnderManyIds) {
   for (uint64_t i = 0; i < kCount; ++i) join_.AddLaunch(Launch(0, i));
   EXPECT_EQ(join_.waiting_launch_count(), LaunchKernelJoin::kMaxWaitingUnderOneId);
   for (uint64_t i = 0; i < kCount; ++i) join_.AddKernel(Kernel(1, i));
-  join_.AddLaunch(Replay(1, 5, 0));
+  join_.AddLaunch(ReplayOfUnknownGraph(1, 5));
   EXPECT_EQ(recorder_.joined.size(), kCount);
 }
 

@@ -2,13 +2,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <initializer_list>
 #include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "tests/support/pseudo_terminal.h"
 #include "tests/support/run_command.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/textproto.h"
@@ -17,7 +25,10 @@
 namespace gx::testing {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 std::string SoundTrace() {
@@ -114,6 +125,79 @@ TEST_F(GxAnalyzeTest, AReportThatCannotBeWrittenGivesThree) {
 TEST_F(GxAnalyzeTest, AFullDiskGivesThree) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full on this system";
   ExpectRefused({"-o", "/dev/full", Put("a.pb", SoundTrace())}, 3, "could not be written");
+}
+
+// A trace of one kernel whose name is longer than any terminal.
+std::string LongNameTrace() {
+  return TraceBytes(Numbered({PacketFromText(absl::StrCat(
+      "header { format_major: 1 pid: 7 } name { iid: 1 value: \"", std::string(300, 'k'),
+      "\" } kernel_attributes { iid: 1 name_iid: 1 } kernel_batch { count: 1 timing: TIMING_COMPLETE base_start_ns: 5 "
+      "start_unit_ns: 1 start_delta: [0] duration_unit_ns: 1 duration_delta: [9] attributes_iid: [1] }"))}));
+}
+
+// The lines of the table of kernels, without colours and ends of line.
+std::vector<std::string> TableLines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (const absl::string_view line : absl::StrSplit(text.substr(text.find("KERNELS")), '\n')) {
+    const std::string plain = absl::StrReplaceAll(line, {{"\x1b[1m", ""}, {"\x1b[0m", ""}, {"\r", ""}});
+    if (absl::StrContains(plain, "  calls") || absl::StrContains(plain, "kkk")) lines.push_back(plain);
+  }
+  return lines;
+}
+
+class GxAnalyzeOnATerminalTest : public GxAnalyzeTest {
+ protected:
+  std::string Run(uint16_t columns, std::vector<std::string> arguments) {
+    PseudoTerminal terminal(columns);
+    if (!terminal.ok()) return "";
+    std::vector<char*> argv = {const_cast<char*>(GX_ANALYZE)};
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::dup2(terminal.slave(), STDOUT_FILENO);
+      ::dup2(terminal.slave(), STDERR_FILENO);
+      ::execv(argv[0], argv.data());
+      ::_exit(127);
+    }
+    terminal.CloseSlave();
+    std::string text = terminal.Read();
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << text;
+    return text;
+  }
+  void SetUp() override {
+    if (!PseudoTerminal(80).ok()) GTEST_SKIP() << "this system has no pseudo terminals";
+    ::unsetenv("NO_COLOR");
+  }
+};
+
+TEST_F(GxAnalyzeOnATerminalTest, TheTableFitsTheWindowAndHeadingsAreBold) {
+  const std::string trace = Put("a.pb", LongNameTrace());
+  for (const uint16_t columns : std::initializer_list<uint16_t>{60, 80, 120}) {
+    const std::string text = Run(columns, {trace});
+    EXPECT_THAT(text, StartsWith("\x1b[1mLOSSES"));
+    const std::vector<std::string> lines = TableLines(text);
+    ASSERT_THAT(lines, SizeIs(2)) << text;
+    for (const std::string& line : lines) EXPECT_LE(line.size(), columns);
+    EXPECT_THAT(lines[1], EndsWith("kkk..."));
+  }
+}
+
+TEST_F(GxAnalyzeOnATerminalTest, WideIsWideAndNoColorHasNone) {
+  const std::string trace = Put("a.pb", LongNameTrace());
+  EXPECT_THAT(Run(80, {"--wide", trace}), HasSubstr(std::string(300, 'k')));
+  ::setenv("NO_COLOR", "1", 1);
+  EXPECT_THAT(Run(80, {trace}), Not(HasSubstr("\x1b")));
+  ::unsetenv("NO_COLOR");
+}
+
+TEST_F(GxAnalyzeTest, APipedTableIsComplete) {
+  const CommandResult result = RunCommand({GX_ANALYZE, Put("a.pb", LongNameTrace())});
+  EXPECT_THAT(result.out, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(result.out, Not(HasSubstr("not shown")));
+  EXPECT_THAT(result.out, HasSubstr("blocks/SM"));
 }
 
 TEST_F(GxAnalyzeTest, TwoTracesMakeOneReportWithAColumnForTheProcess) {

@@ -13,10 +13,12 @@ namespace gx::analysis {
 namespace {
 
 using ::gx::testing::PacketFromText;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 namespace pb = gpuexec::v1;
 
@@ -79,6 +81,23 @@ TEST(ReportBuilderTest, RowsAreSortedByTotalAndSharesSumToOne) {
   EXPECT_EQ(report.kernels[0].total_ns, 15'000u);
   EXPECT_EQ(report.kernels[0].durations.median_ns, 500);
   EXPECT_EQ(report.kernels[0].launch.registers_per_thread, 90u);
+}
+
+TEST(ReportBuilderTest, RegistersAreThoseOfTheLaunchBesideTheFunctionsOwn) {
+  const std::string launched = R"(
+    function { iid: 1 name_iid: 2 attributes { registers_per_thread: 12 } }
+    signature { iid: 1 function_iid: 1 grid_x: 8 grid_y: 1 grid_z: 1 block_x: 32 block_y: 1 block_z: 1 }
+    launch_batch { count: 1 thread_id: 1 base_enter_monotonic_ns: 5 base_correlation_id: 1 signature_iid: [1] } )";
+  const KernelGroup group = Build({launched, Kernels(1, 2, 1, 100'000, 500)}).kernels.at(0);
+  EXPECT_FALSE(group.launch.from_activity);
+  EXPECT_EQ(group.launch.registers_per_thread, 20u);
+  EXPECT_EQ(group.launch.function_registers_per_thread, 12u);
+}
+
+TEST(ReportBuilderTest, WithoutTheFunctionsOwnRegistersThoseOfTheLaunchAreShown) {
+  const KernelGroup group = Build({Kernels(1, 2, 1, 100'000, 500)}).kernels.at(0);
+  EXPECT_EQ(group.launch.registers_per_thread, 20u);
+  EXPECT_EQ(group.launch.function_registers_per_thread, std::nullopt);
 }
 
 TEST(ReportBuilderTest, FewerThanTwentyCleanSamplesGiveNoVerdict) {
@@ -218,14 +237,45 @@ TEST(FindingsTest, BookkeepingIsKeptApart) {
   EXPECT_THAT(report.processes[0].bookkeeping, ElementsAre(Field(&Finding::id, "STAT_BYTES_WRITTEN")));
 }
 
+// What callbacks counted: 10 + 5 + 2 calls have a record, less one that was dropped. The others have none.
+constexpr char kSixteenRecords[] = R"(
+  stats {
+    counter { id: STAT_LAUNCHES_SEEN value: 10 } counter { id: STAT_GRAPH_LAUNCHES_SEEN value: 5 }
+    counter { id: STAT_LAUNCHES_FAILED value: 2 } counter { id: STAT_LAUNCHES_DROPPED_QUEUE_FULL value: 1 }
+    counter { id: STAT_LAUNCHES_CAPTURED value: 100 } counter { id: STAT_LAUNCHES_OUTSIDE_REGION value: 100 }
+    counter { id: STAT_LAUNCHES_DROPPED_NO_QUEUE value: 100 } }
+  trailer { reason: REASON_EXIT } )";
+
 TEST(FindingsTest, LaunchesSeenByCallbacksButNotInTheFileAreMissing) {
-  const Report report =
-      Build({"stats { counter { id: STAT_LAUNCHES_SEEN value: 10 } counter { id: "
-             "STAT_LAUNCHES_CAPTURED value: 4 } } trailer { reason: REASON_EXIT }"});
-  ASSERT_THAT(report.processes[0].findings, SizeIs(1));
-  EXPECT_EQ(report.processes[0].findings[0].id, "trace.launch_records_missing");
-  EXPECT_EQ(report.processes[0].findings[0].value, 6u);
+  const Report report = Build({kSixteenRecords});
+  EXPECT_THAT(report.processes[0].findings,
+              Contains(AllOf(Field(&Finding::id, "trace.launch_records_missing"), Field(&Finding::value, 16u))));
   EXPECT_TRUE(report.data_lost);
+}
+
+TEST(FindingsTest, SummarisedAndRefusedLaunchesAreInTheFile) {
+  const std::string refused =
+      "launch_batch { count: 2 thread_id: 1 base_enter_monotonic_ns: 5 base_correlation_id: 1 result: [700] } ";
+  EXPECT_THAT(FindingIds(Build({refused + "launch_summary { count: 14 } " + kSixteenRecords})),
+              Not(Contains("trace.launch_records_missing")));
+  EXPECT_THAT(FindingIds(Build({refused + "launch_summary { count: 13 } " + kSixteenRecords})),
+              Contains("trace.launch_records_missing"));
+}
+
+TEST(FindingsTest, ALibraryThatCouldNotBeginSaysSoFirst) {
+  const Report report = Build({R"(stats { counter { id: STAT_CUPTI_ERRORS value: 1 } }
+                                  diagnostic { text: "libcupti.so was not found" }
+                                  trailer { reason: REASON_DISABLED })"});
+  EXPECT_TRUE(report.processes[0].nothing_recorded);
+  EXPECT_THAT(FindingIds(report), ElementsAre("trace.nothing_recorded", "STAT_CUPTI_ERRORS"));
+  EXPECT_TRUE(report.data_lost);
+}
+
+TEST(FindingsTest, AProgramThatLaunchedNothingIsNotALibraryThatCouldNotBegin) {
+  const Report report = Build({R"(window { window_id: 1 kind: KIND_TIMING } diagnostic { text: "a note" }
+                                  trailer { reason: REASON_EXIT })"});
+  EXPECT_FALSE(report.processes[0].nothing_recorded);
+  EXPECT_FALSE(report.data_lost);
 }
 
 TEST(FindingsTest, KernelRecordsReceivedButNotInTheFileAreMissing) {

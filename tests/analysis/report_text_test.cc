@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 Report OneKernel() {
   Report report;
@@ -77,6 +78,34 @@ TEST(ReportTextTest, AFindingShowsItsCountItsIdAndItsAdvice) {
   EXPECT_THAT(text, HasSubstr("data loss        1,234  things lost  [STAT_X]"));
   EXPECT_THAT(text, HasSubstr("-> do this"));
   EXPECT_THAT(text, HasSubstr("at offset 5"));
+}
+
+TEST(ReportTextTest, ATableForATerminalFitsItAndSaysWhatItLeavesOut) {
+  Report report = OneKernel();
+  report.kernels[0].short_name = std::string(100, 'n');
+  for (const size_t columns : {40u, 80u, 120u}) {
+    const std::string text = ReportText(report, {.max_table_columns = columns});
+    const size_t titles = text.find("  calls");
+    for (size_t begin = titles, line = 0; line < 2; ++line) {
+      const size_t end = text.find('\n', begin);
+      EXPECT_LE(end - begin, columns) << text;
+      begin = end + 1;
+    }
+    EXPECT_THAT(text, HasSubstr("nnn..."));
+    EXPECT_THAT(text, HasSubstr("not shown, as the terminal is narrow"));
+  }
+  EXPECT_THAT(ReportText(report, {}), HasSubstr(report.kernels[0].short_name));
+  EXPECT_THAT(ReportText(report, {}), Not(HasSubstr("not shown")));
+}
+
+TEST(ReportTextTest, WhyNothingWasRecordedIsTheFirstThing) {
+  Report report = OneKernel();
+  report.processes[0].nothing_recorded = true;
+  report.processes[0].diagnostics = {"no CUPTI"};
+  report.processes[0].diagnostic_count = 1;
+  const std::string text = ReportText(report, {});
+  EXPECT_THAT(text, StartsWith("LOSSES AND ODD RECORDS\n  NOTHING WAS RECORDED\n  said      no CUPTI\n"));
+  EXPECT_EQ(text.find("no CUPTI"), text.rfind("no CUPTI"));
 }
 
 TEST(ReportCsvTest, EveryRowHasAsManyFieldsAsTheHeaderAndQuotesAreDoubled) {

@@ -168,6 +168,40 @@ TEST(TraceImporterTest, ReplaysAreCheckedAgainstTheGraph) {
   EXPECT_EQ(model.accounting.kernels_joined_to_graphs, 4u);
 }
 
+// Four replays of one graph, with 0, 1, 2 and 3 kernels.
+TraceModel ImportFourReplays(const std::string& exec) {
+  return Import({"graph_exec { graph_exec_id: 3 " + exec + " }", R"(
+    launch_batch {
+      count: 4 thread_id: 5 window_id: 1 base_enter_monotonic_ns: 10000 enter_delta: [0, 1, 1, 1]
+      base_correlation_id: 1 correlation_delta: [0, 1, 1, 1] graph_exec_id: [3] }
+    kernel_batch {
+      count: 6 timing: TIMING_COMPLETE base_start_ns: 10500 start_unit_ns: 1 start_delta: [0, 1, 1, 1, 1, 1]
+      duration_unit_ns: 32 duration_delta: [2, 0, 0, 0, 0, 0] base_correlation_id: 2
+      correlation_delta: [0, 1, 0, 1, 0, 0] track_iid: [1] attributes_iid: [1] graph_node_delta: [21, 0, 0, 0, 0, 0] })"});
+}
+
+TEST(TraceImporterTest, NodesThatAreNotDescribedMayRunKernelsOrNot) {
+  const TraceModel model = ImportFourReplays("kernel_node_count: 1 undescribed_node_count: 1");
+  EXPECT_EQ(model.accounting.replays_short, 1u);
+  EXPECT_EQ(model.accounting.replay_kernels_missing, 1u);
+  EXPECT_EQ(model.accounting.replays_complete, 2u);
+  EXPECT_EQ(model.accounting.replays_long, 1u);
+  EXPECT_EQ(model.accounting.kernels_without_launch, 0u);
+}
+
+TEST(TraceImporterTest, AGraphOfNothingButNodesThatAreNotDescribedIsCheckedToo) {
+  const TraceModel model = ImportFourReplays("undescribed_node_count: 2");
+  EXPECT_EQ(model.accounting.replays_complete, 3u);
+  EXPECT_EQ(model.accounting.replays_long, 1u);
+  EXPECT_EQ(model.accounting.replays_unchecked, 0u);
+}
+
+TEST(TraceImporterTest, CountsBeyondAnyGraphDoNotWrap) {
+  const TraceModel model = ImportFourReplays("kernel_node_count: 1 undescribed_node_count: 18446744073709551615");
+  EXPECT_EQ(model.accounting.replays_complete, 3u);
+  EXPECT_EQ(model.accounting.replays_long, 0u);
+}
+
 TEST(TraceImporterTest, TheLastCountersHold) {
   const TraceModel model = Import({"stats { counter { id: STAT_LAUNCHES_SEEN value: 5 } }",
                                    "stats { counter { id: STAT_LAUNCHES_SEEN value: 9 } }"});

@@ -67,18 +67,23 @@ TEST_F(SignatureDifferencesTest, EveryValueIsCompared) {
   record_.set_grid_x(3);
   record_.set_block_y(2);
   record_.set_dynamic_shared_memory_bytes(0);
-  record_.set_registers_per_thread(41);
+  record_.set_registers_per_thread(39);
   record_.set_static_shared_memory_bytes(9);
   record_.set_name_iid(2);
   EXPECT_THAT(SignatureDifferences(model_, entry_, record_),
               ElementsAre("grid: launch 2x1x1, record 3x1x1", "block: launch 32x1x1, record 32x2x1",
-                          "dynamic shared memory: launch 64, record 0", "registers: launch 40, record 41",
+                          "dynamic shared memory: launch 64, record 0", "registers: function 40, record 39",
                           "static shared memory: launch 8, record 9", "name: launch a, record b"));
+}
+
+TEST_F(SignatureDifferencesTest, MoreRegistersThanTheFunctionNeedsAreWhatLaunchesAreGiven) {
+  record_.set_registers_per_thread(48);
+  EXPECT_THAT(SignatureDifferences(model_, entry_, record_), IsEmpty());
 }
 
 TEST_F(SignatureDifferencesTest, UnknownIsNotDifferent) {
   record_.set_name_iid(99);
-  record_.set_registers_per_thread(41);
+  record_.set_registers_per_thread(3);
   pb::Function unreadable = FromText<pb::Function>("iid: 2 name_iid: 1 attributes { result: 98 }");
   model_.functions.Merge(2, unreadable);
   entry_.definition.set_function_iid(2);

@@ -1,0 +1,42 @@
+// The parts that a report is built from, one a file: TraceModel -> plain data of report.h. Included by report_builder
+// and by these files alone. Pure; one thread.
+#ifndef GPUEXEC_ANALYSIS_REPORT_SECTIONS_H_
+#define GPUEXEC_ANALYSIS_REPORT_SECTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/report.h"
+#include "analysis/report_builder.h"
+#include "analysis/trace_model.h"
+
+namespace gx::analysis {
+
+// Section 1, report_findings.cc: losses and odd records, most severe first; bookkeeping and diagnostics.
+void BuildFindings(const TraceModel& model, ProcessSection* section);
+
+// Kernels whose record disagrees with their launch's signature; appends up to `max_examples` descriptions.
+uint64_t CountSignatureDisagreements(const TraceModel& model, size_t max_examples, std::vector<std::string>* examples);
+
+// Section 2, report_provenance.cc and report_devices.cc.
+ProvenanceSection BuildProvenance(const TraceModel& model);
+std::vector<DeviceSection> BuildDevices(const TraceModel& model, uint64_t wall_ns);
+
+// Section 3, report_run.cc.
+RunSection BuildRun(const TraceModel& model);
+AccountingSection BuildAccounting(const TraceModel& model);
+
+// Section 4, report_kernels.cc: adds the groups of process number `process` to the report.
+void AddKernels(const TraceModel& model, size_t process, const ReportRequest& request, Report* report);
+// In the order of `sort`; equal traces give equal reports.
+void SortKernels(SortKey sort, std::vector<KernelGroup>* kernels);
+
+// process_labels.cc: "rank 3" where every trace has a rank and no two share one; else "pid 17", with the host if there
+// are several; else the number of the trace on the command line.
+void LabelProcesses(std::vector<ProcessSection>* sections);
+
+}  // namespace gx::analysis
+
+#endif  // GPUEXEC_ANALYSIS_REPORT_SECTIONS_H_
