@@ -72,7 +72,7 @@ def span():
 
 
 def kill():
-    """Launches all the time, and is killed from outside its own control after three seconds."""
+    """Launches all the time, and after three seconds ends by SIGKILL: nothing of the process gets to run after it."""
     launches = Launches()
     print("until killed", flush=True)
     end = time.monotonic() + 3
