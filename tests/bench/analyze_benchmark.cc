@@ -54,7 +54,7 @@ const std::string& TracePath() {
     std::ofstream out(*path, std::ios::binary);
     inject::TraceEncoder encoder;
     AddDefinitions(&encoder);
-    testing::EagerStream stream(32);
+    testing::EagerStream stream(testing::EagerStream::kBusyCoarseClock);
     std::vector<inject::KernelRecord> kernels;
     for (uint64_t i = 0; i < kKernels; ++i) {
       const testing::EagerStream::Step step = stream.Next();
