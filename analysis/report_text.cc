@@ -357,7 +357,8 @@ void WriteKernels(const Report& report, const TextStyle& style, Writer* out) {
   }
   const bool device_column = by.device || several_devices;
   // Numbers say what goes first where a terminal is narrow: what the others tell roughly, and what JSON and CSV hold.
-  constexpr size_t kMinNameColumns = 20;
+  constexpr size_t kMinNameColumns = 32;
+  constexpr size_t kMinGroupColumns = 16;
   TextTable table;
   const auto add = [&table](absl::string_view title, int leave_out_rank) {
     table.Add({.title = std::string(title), .leave_out_rank = leave_out_rank});
@@ -366,8 +367,8 @@ void WriteKernels(const Report& report, const TextStyle& style, Writer* out) {
     table.Add({.title = std::string(title), .right = false, .min_width = min_width, .leave_out_rank = leave_out_rank});
   };
   if (several_processes) add_text("process", 8, 0);
-  if (by.nvtx) add_text("range", kMinNameColumns, 0);
-  if (by.stream) add_text("stream", kMinNameColumns, 0);
+  if (by.nvtx) add_text("range", kMinGroupColumns, 0);
+  if (by.stream) add_text("stream", kMinGroupColumns, 0);
   if (device_column) add("device", 2);
   add("calls", 0);
   add("total", 0);

@@ -162,7 +162,8 @@ Several traces (the ranks of one job) make one report, with a column for the pro
   --top N          show N rows; 0: all. Default: )",
       kDefaultTextTop, R"( in text, all where json or csv is asked for
   --filter REGEX   only kernels whose full demangled name matches (POSIX extended regular expression)
-  -w, --wide       full kernel names, settings of the capture, bookkeeping counters
+  -w, --wide       full kernel names, settings of the capture, bookkeeping counters; the table is not made to fit a
+                   terminal
   -h, --help       this text
   --version        the version
 
