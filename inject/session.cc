@@ -469,6 +469,8 @@ void StartSession() {
   if (session.cupti.cuptiActivityRegisterCallbacks(BufferRequested, BufferCompleted) != CUPTI_SUCCESS) {
     Stats().Add(StatId::kCuptiErrors);
   }
+  // Before threads of ours run: the libraries that they call read the environment.
+  OfferNvtx(session);
   // Before the flusher runs: with a short GPUEXEC_START_AFTER it switches on at once, and this must not undo that.
   const bool starts_off = session.config.region_cuda || session.config.start_after_ns != 0;
   if (starts_off) session.recording.Switch(false);
@@ -486,7 +488,6 @@ void StartSession() {
   session.router.EnableCallbacks(session.subscriber);
   if (!starts_off) session.recording.Switch(true);
   std::atexit(OnExit);
-  OfferNvtx(session);
   if (session.config.yield) WatchForOtherClients();
   LogStart("gpuexec %s records to %s (CUPTI %s at %s)", kVersion, session.config.output.c_str(),
            CuptiVersionText(session.cupti.version).c_str(), session.cupti.path.c_str());
