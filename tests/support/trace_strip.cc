@@ -1,9 +1,10 @@
-// gx-trace-strip IN.pb OUT.pb: a trace without the host's name and folders, for publishing.
+// gx-trace-strip IN.pb OUT.pb: a trace without what names the machine that it was made on, for publishing.
 //
-// Rewrites the header only: host_name is cleared; executable_path, cupti_path, libcuda_path and the command line's
-// arguments keep their last path component (also behind "=", as in --data=/home/me/set). Other frames are copied byte
-// for byte. Kernel, module, thread and range names, diagnostics and settings are not touched: what this tool leaves
-// that still looks like a path is listed on stderr for a person to judge. Refuses damaged traces. Not installed.
+// In the header, host_name and kernel_release are cleared; executable_path, cupti_path, libcuda_path and the command
+// line's arguments and settings keep their last path component (also behind "=", as in --data=/home/me/set). A device
+// loses its uuid, in whatever packet it stands. Packets that change are encoded anew, with a new checksum; other frames
+// are copied byte for byte. Kernel, module, thread and range names and diagnostics are not touched: what this tool
+// leaves that still looks like a path is listed on stderr for a person to judge. Refuses damaged traces. Not installed.
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -42,10 +43,23 @@ std::string StripArgument(const std::string& argument) {
 
 void StripHeader(gpuexec::v1::Header* header) {
   header->clear_host_name();
+  header->clear_kernel_release();
   header->set_executable_path(BaseName(header->executable_path()));
   header->set_cupti_path(BaseName(header->cupti_path()));
   header->set_libcuda_path(BaseName(header->libcuda_path()));
   for (std::string& argument : *header->mutable_command_line()) argument = StripArgument(argument);
+  for (auto& setting : *header->mutable_configuration()) setting.set_value(StripArgument(setting.value()));
+}
+
+// Whether the packet is another one now.
+bool StripPacket(gpuexec::v1::Packet* packet) {
+  bool is_changed = packet->has_header();
+  if (packet->has_header()) StripHeader(packet->mutable_header());
+  for (auto& device : *packet->mutable_device()) {
+    is_changed = is_changed || !device.uuid().empty();
+    device.clear_uuid();
+  }
+  return is_changed;
 }
 
 void WarnOfPath(const char* what, const std::string& text) {
@@ -64,16 +78,14 @@ absl::Status Strip(const std::string& in_path, const std::string& out_path) {
     if (!more.ok()) return more.status();
     if (!*more) break;
     std::string bytes;
-    if (packet.has_header()) {
-      StripHeader(packet.mutable_header());
-      for (const auto& setting : packet.header().configuration()) WarnOfPath("setting", setting.value());
-      for (const auto& setting : packet.header().rank_variable()) WarnOfPath("rank variable", setting.value());
+    if (StripPacket(&packet)) {
       bytes = gx::analysis::MakeFrame(packet.SerializeAsString());
     } else {
       absl::StatusOr<absl::string_view> frame = (*reader)->FrameBytes();
       if (!frame.ok()) return frame.status();
       bytes = std::string(*frame);
     }
+    for (const auto& variable : packet.header().rank_variable()) WarnOfPath("rank variable", variable.value());
     for (const auto& diagnostic : packet.diagnostic()) WarnOfPath("diagnostic", diagnostic.text());
     out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   }
