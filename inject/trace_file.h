@@ -1,11 +1,10 @@
 // The trace's file: made at the first frame, locked while it lives, append-only. Used by the writer thread alone.
 //
 // - Never through a symbolic link, only a regular file, mode 0600, O_CLOEXEC, at a descriptor number of 200 or more
-// where
-//   possible (programs close or expect low numbers).
+//   where possible (programs close or expect low numbers).
 // - The name: a file that holds a trace and is not locked (its process is gone) is replaced; one that is locked, or
-// that
-//   holds anything but a trace, is left alone and the pid is added to the name (AddPidToPath), then "pid.2", "pid.3"...
+//   that holds anything but a trace, is left alone and the pid is added to the name (AddPidToPath), then "pid.2",
+//   "pid.3"...
 // - Every Write first asks whether the descriptor still is our file (a program may close all descriptors and open its
 //   own at that number): if not, writing stops for good (STAT_OUTPUT_REPLACED_BY_HOST).
 // - A failed or short write is counted with its bytes (STAT_WRITE_FAILED, STAT_BYTES_LOST_ON_WRITE); the file is cut
