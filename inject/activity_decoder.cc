@@ -46,18 +46,15 @@ KernelActivity DecodeKernel(const CUpti_Activity* record, uint32_t version) {
   return out;
 }
 
-MemoryActivity DecodeMemcpy(const CUpti_Activity* record) {
-  // Read up to channelType: the fields that CUpti_ActivityMemcpy5 (12.8) and ...6 share.
-  const auto& in = *reinterpret_cast<const CUpti_ActivityMemcpy6*>(record);
+// What records of copies and fills have in common.
+template <typename Record>
+MemoryActivity DecodeCommon(const Record& in, MemoryKind kind) {
   MemoryActivity out;
-  out.record.kind = MemoryKind::kMemcpy;
+  out.record.kind = kind;
   out.record.start_ns = in.start;
   out.record.end_ns = in.end;
   out.record.correlation_id = in.correlationId;
   out.record.size_bytes = in.bytes;
-  out.record.copy_kind = in.copyKind;
-  out.record.source_memory_kind = in.srcKind;
-  out.record.destination_memory_kind = in.dstKind;
   out.record.source_device_id = in.deviceId;
   out.record.destination_device_id = in.deviceId;
   out.record.graph_id = in.graphId;
@@ -65,46 +62,34 @@ MemoryActivity DecodeMemcpy(const CUpti_Activity* record) {
   out.device_id = in.deviceId;
   out.context_id = in.contextId;
   out.stream_id = in.streamId;
+  return out;
+}
+
+MemoryActivity DecodeMemcpy(const CUpti_Activity* record) {
+  // Only fields that CUpti_ActivityMemcpy5 (12.8) has as well.
+  const auto& in = *reinterpret_cast<const CUpti_ActivityMemcpy6*>(record);
+  MemoryActivity out = DecodeCommon(in, MemoryKind::kMemcpy);
+  out.record.copy_kind = in.copyKind;
+  out.record.source_memory_kind = in.srcKind;
+  out.record.destination_memory_kind = in.dstKind;
   return out;
 }
 
 MemoryActivity DecodePeerCopy(const CUpti_Activity* record) {
   const auto& in = *reinterpret_cast<const CUpti_ActivityMemcpyPtoP4*>(record);
-  MemoryActivity out;
-  out.record.kind = MemoryKind::kMemcpyPeer;
-  out.record.start_ns = in.start;
-  out.record.end_ns = in.end;
-  out.record.correlation_id = in.correlationId;
-  out.record.size_bytes = in.bytes;
+  MemoryActivity out = DecodeCommon(in, MemoryKind::kMemcpyPeer);
   out.record.copy_kind = in.copyKind;
   out.record.source_memory_kind = in.srcKind;
   out.record.destination_memory_kind = in.dstKind;
   out.record.source_device_id = in.srcDeviceId;
   out.record.destination_device_id = in.dstDeviceId;
-  out.record.graph_id = in.graphId;
-  out.record.graph_node_id = in.graphNodeId;
-  out.device_id = in.deviceId;
-  out.context_id = in.contextId;
-  out.stream_id = in.streamId;
   return out;
 }
 
 MemoryActivity DecodeMemset(const CUpti_Activity* record) {
   const auto& in = *reinterpret_cast<const CUpti_ActivityMemset4*>(record);
-  MemoryActivity out;
-  out.record.kind = MemoryKind::kMemset;
-  out.record.start_ns = in.start;
-  out.record.end_ns = in.end;
-  out.record.correlation_id = in.correlationId;
-  out.record.size_bytes = in.bytes;
+  MemoryActivity out = DecodeCommon(in, MemoryKind::kMemset);
   out.record.destination_memory_kind = in.memoryKind;
-  out.record.source_device_id = in.deviceId;
-  out.record.destination_device_id = in.deviceId;
-  out.record.graph_id = in.graphId;
-  out.record.graph_node_id = in.graphNodeId;
-  out.device_id = in.deviceId;
-  out.context_id = in.contextId;
-  out.stream_id = in.streamId;
   return out;
 }
 

@@ -63,6 +63,7 @@ bool LoadCupti(const std::string& configured, CuptiApi* api, std::vector<std::st
     return false;
   }
   api->path = opened.path;
+  for (const std::string& passed_over : opened.tried) problems->push_back("libcupti looked for at " + passed_over);
   bool complete = true;
 #define GX_LOAD(name)                                                             \
   api->name = reinterpret_cast<decltype(api->name)>(dlsym(opened.handle, #name)); \

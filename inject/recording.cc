@@ -1,7 +1,6 @@
 #include "inject/recording.h"
 
 #include "inject/clock.h"
-#include "inject/log.h"
 
 namespace gx::inject {
 namespace {
@@ -27,13 +26,7 @@ void Recording::EnableKinds() {
       continue;
     }
     Stats().Add(StatId::kActivityKindsRefused);
-    const char* text = nullptr;
-    if (cupti_->cuptiGetResultString != nullptr) (void)cupti_->cuptiGetResultString(result, &text);
-    const std::string problem = std::string("CUPTI refused the activity kind ") + kKindNames[i] + ": error " +
-                                std::to_string(static_cast<int>(result)) +
-                                (text != nullptr ? " (" + std::string(text) + ")" : "");
-    Log("%s", problem.c_str());
-    writer_->Post(DiagnosticItem{StatId::kActivityKindsRefused, problem});
+    writer_->Post(KindRefusedItem{kKindNames[i], static_cast<int>(result)});
   }
 }
 

@@ -54,6 +54,10 @@ Writer::Writer(const Parts& parts, HeaderRecord header)
 void Writer::Post(InboxItem item) {
   {
     const std::lock_guard<std::mutex> lock(inbox_mutex_);
+    if (inbox_.size() == kInboxRoom) {
+      Stats().Add(StatId::kNotesDropped);
+      return;
+    }
     inbox_.push_back(std::move(item));
   }
 }
@@ -154,6 +158,16 @@ void Writer::DrainInbox() {
       encoder_.AddWindow(*window);
     } else if (const auto* diagnostic = std::get_if<DiagnosticItem>(&item)) {
       encoder_.AddDiagnostic(diagnostic->stat, diagnostic->text);
+    } else if (const auto* refused = std::get_if<KindRefusedItem>(&item)) {
+      const char* text = nullptr;
+      if (parts_.cupti != nullptr && parts_.cupti->cuptiGetResultString != nullptr) {
+        (void)parts_.cupti->cuptiGetResultString(static_cast<CUptiResult>(refused->result), &text);
+      }
+      const std::string problem = std::string("CUPTI refused the activity kind ") + refused->kind + ": error " +
+                                  std::to_string(refused->result) +
+                                  (text != nullptr ? " (" + std::string(text) + ")" : "");
+      Log("%s", problem.c_str());
+      encoder_.AddDiagnostic(StatId::kActivityKindsRefused, problem);
     }
   }
   inbox_read_.clear();
@@ -190,7 +204,7 @@ void Writer::DrainAnswers() {
 
 uint32_t Writer::DeviceOf(uint32_t context_id) const {
   uint32_t device_id = 0;
-  (void)parts_.contexts->Device(context_id, &device_id);
+  if (!parts_.contexts->Device(context_id, &device_id)) Stats().Add(StatId::kContextUnknown);
   return device_id;
 }
 

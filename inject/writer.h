@@ -34,7 +34,11 @@ struct DiagnosticItem {
   std::string text;
 };
 // What other threads of ours give to the writer.
-using InboxItem = std::variant<ClockPairRecord, WindowRecord, DiagnosticItem>;
+struct KindRefusedItem {
+  const char* kind = nullptr;  // "MEMCPY"; static storage.
+  int result = 0;              // CUptiResult
+};
+using InboxItem = std::variant<ClockPairRecord, WindowRecord, DiagnosticItem, KindRefusedItem>;
 
 class Writer final : private ActivityVisitor {
  public:
@@ -52,7 +56,7 @@ class Writer final : private ActivityVisitor {
   // `header` is completed (driver version) when the first frame is written.
   Writer(const Parts& parts, HeaderRecord header);
 
-  // [MT] Hands over an item.
+  // [MT] Hands over an item. Allocates nothing: beyond some hundreds that wait, items are dropped and counted.
   void Post(InboxItem item);
   // [MT] Wakes the thread: something is waiting.
   void Wake() noexcept;
