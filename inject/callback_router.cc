@@ -351,13 +351,18 @@ void CallbackRouter::OnContext(bool created, const CUpti_ResourceData& data) noe
     stream_epoch_.fetch_add(1, std::memory_order_relaxed);
   }
   ThreadState* thread = parts_.queues->Current();
-  if (thread == nullptr) return;
+  if (thread == nullptr) {
+    Stats().Add(StatId::kDefinitionsDropped);
+    return;
+  }
   if (auto* event = thread->queue.Reserve<ContextEvent>(EventType::kContext)) {
     event->monotonic_ns = MonotonicNs();
     event->context_id = context_id;
     event->device_id = device_id;
     event->destroyed = created ? 0 : 1;
     thread->queue.Commit();
+  } else {
+    Stats().Add(StatId::kDefinitionsDropped);
   }
 }
 
@@ -375,7 +380,10 @@ void CallbackRouter::OnModule(bool loaded, const CUpti_ResourceData& data) noexc
     parts_.functions->RemoveModule(module.moduleId);
   }
   ThreadState* thread = parts_.queues->Current();
-  if (thread == nullptr) return;
+  if (thread == nullptr) {
+    Stats().Add(StatId::kDefinitionsDropped);
+    return;
+  }
   if (auto* event = thread->queue.Reserve<ModuleEvent>(EventType::kModule)) {
     event->monotonic_ns = MonotonicNs();
     event->module_id = module.moduleId;
@@ -383,6 +391,8 @@ void CallbackRouter::OnModule(bool loaded, const CUpti_ResourceData& data) noexc
     event->cubin_hash = cubin_hash;
     event->unloaded = loaded ? 0 : 1;
     thread->queue.Commit();
+  } else {
+    Stats().Add(StatId::kDefinitionsDropped);
   }
 }
 

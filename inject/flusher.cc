@@ -29,7 +29,8 @@ void Flusher::SwitchWindows(uint64_t now_ns) {
   const uint64_t begin_ns = parts_.start_monotonic_ns + config.start_after_ns;
   if (!started_ && now_ns >= begin_ns) {
     started_ = true;
-    parts_.recording->Switch(true);
+    // Without a delay the session itself has switched on.
+    if (config.start_after_ns != 0) parts_.recording->Switch(true);
   }
   if (started_ && !duration_over_ && config.duration_ns != 0 && now_ns >= begin_ns + config.duration_ns) {
     duration_over_ = true;
@@ -71,10 +72,14 @@ void Flusher::Run() {
       // A kernel that never ends keeps us here; the ending thread has a deadline and goes on without us.
       parts_.contexts->ForEach([this](void* context) {
         if (give_up_.load(std::memory_order_acquire)) return;
-        if (parts_.cuda->cuCtxPushCurrent_v2(static_cast<CUcontext>(context)) != CUDA_SUCCESS) return;
-        (void)parts_.cuda->cuCtxSynchronize();
-        CUcontext popped = nullptr;
-        (void)parts_.cuda->cuCtxPopCurrent_v2(&popped);
+        // A thread that destroys a context now shuts the gate first, and waits for us for a bounded time.
+        if (!parts_.gate->Enter()) return;
+        if (parts_.cuda->cuCtxPushCurrent_v2(static_cast<CUcontext>(context)) == CUDA_SUCCESS) {
+          (void)parts_.cuda->cuCtxSynchronize();
+          CUcontext popped = nullptr;
+          (void)parts_.cuda->cuCtxPopCurrent_v2(&popped);
+        }
+        parts_.gate->Leave();
       });
     }
   }

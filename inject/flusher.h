@@ -24,6 +24,7 @@ class Flusher {
     const CuptiApi* cupti = nullptr;
     const CudaApi* cuda = nullptr;
     const ContextTable* contexts = nullptr;
+    ProbeGate* gate = nullptr;
     ActivityBuffers* buffers = nullptr;
     Recording* recording = nullptr;
     Writer* writer = nullptr;

@@ -7,9 +7,9 @@
 
 namespace gx::inject {
 
-// In every shared object of the process except our own and those whose file name starts with "libcupti" or "libcuda",
-// makes calls of the function `symbol` go to `replacement`. Objects loaded later are not touched: call again. Returns
-// how many import slots were changed. Libraries that look the function up themselves (dlsym) are not reached.
+// In every shared object of the process, but for libcupti, libcuda and the vDSO, makes calls of the function `symbol`
+// go to `replacement`. Objects loaded later are not touched: call again. Returns how many import slots were changed.
+// Libraries that look the function up themselves (dlsym) are not reached.
 uint32_t RedirectImports(const char* symbol, void* replacement) noexcept;
 
 // A number that changes whenever a shared object was loaded into the process.

@@ -245,7 +245,10 @@ bool StartThread(void* (*body)(void*), const char* name, Session* session) {
   return true;
 }
 
-void RunWriter(Session& session) { session.writer->Run(); }
+void RunWriter(Session& session) {
+  Guarded([&] { session.writer->Run(); });
+  session.writer->MarkFinished();
+}
 void RunProber(Session& session) { session.prober.Run(); }
 void RunNvml(Session& session) { session.nvml.Run(); }
 void RunFlusher(Session& session) { session.flusher.Run(); }
@@ -455,6 +458,7 @@ void StartSession() {
   flusher_parts.cupti = &session.cupti;
   flusher_parts.cuda = &session.cuda;
   flusher_parts.contexts = &session.contexts;
+  flusher_parts.gate = &session.gate;
   flusher_parts.buffers = &session.buffers;
   flusher_parts.recording = &session.recording;
   flusher_parts.writer = session.writer.get();

@@ -36,7 +36,8 @@ bool ReadEvent(const uint8_t* data, uint32_t bytes, Event* event) {
 
 uint32_t DurationBucket(uint64_t duration_ns) {
   if (duration_ns <= 1) return 0;
-  return static_cast<uint32_t>(std::floor(8.0 * std::log2(static_cast<double>(duration_ns))));
+  // Rounding to double makes 2^64 of the largest durations.
+  return std::min(511u, static_cast<uint32_t>(std::floor(8.0 * std::log2(static_cast<double>(duration_ns)))));
 }
 
 Writer::Writer(const Parts& parts, HeaderRecord header)

@@ -66,6 +66,8 @@ class Writer final : private ActivityVisitor {
 
   // The thread's body: returns after Finish.
   void Run();
+  // Whatever ended Run: nobody need wait for it any more.
+  void MarkFinished() noexcept { finished_.store(true, std::memory_order_release); }
   // [MT] Asks for the end: all that is queued is read and written, then the trailer. `reason` is a Trailer.Reason.
   void Finish(uint32_t reason, const ClockPairRecord& end) noexcept;
   bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
