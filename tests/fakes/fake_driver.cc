@@ -427,7 +427,9 @@ Module* FakeDriver::NewModule(Context* context, const void* image) {
       if (text == nullptr) text = new char[kRecordNameBytes];
       function->record_name = text;
     } else {
-      function->record_name = new char[kRecordNameBytes];  // Lives for ever, as CUPTI's names do.
+      // Lives for ever, as CUPTI's names do.
+      static auto& names = *new std::deque<std::string>();
+      function->record_name = names.emplace_back(kRecordNameBytes, '\0').data();
     }
     std::strncpy(function->record_name, kernel.name.c_str(), kRecordNameBytes - 1);
     function->record_name[kRecordNameBytes - 1] = '\0';

@@ -16,6 +16,14 @@
 
 namespace gx::fakes {
 
+// AddressSanitizer's own lock may be held by another thread (that loads a library) when a host forks; the child then
+// waits for it in exit() for ever. So children leave by exit() in other builds only.
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr bool kForkedChildMayExit = false;
+#else
+inline constexpr bool kForkedChildMayExit = true;
+#endif
+
 // One line of the fakes' log (fake_log.h).
 struct LogEntry {
   std::string kind;
