@@ -1,4 +1,5 @@
-// Who may include whom, and what the guest library may not say. Read over the sources of the repository.
+// Who may include whom, what the guest library may not say, and what no file says. Read over the files of the
+// repository.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,6 +7,8 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <regex>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +43,25 @@ std::vector<std::string> SourcesOf(const std::string& folder) {
     }
   }
   return sources;
+}
+
+// Every text file of the project, new ones too, with names relative to the repository. Build folders and what editors
+// and tools leave in hidden folders are not the project's.
+std::vector<std::string> TextFiles() {
+  std::vector<std::string> files;
+  const fs::path root(GX_SOURCE_DIR);
+  for (auto entry = fs::recursive_directory_iterator(root); entry != fs::recursive_directory_iterator(); ++entry) {
+    const std::string name = entry->path().filename().string();
+    if (entry->is_directory()) {
+      const bool is_build = entry.depth() == 0 && name.starts_with("build");
+      if (is_build || name == "Testing" || name == "__pycache__" || (name.starts_with('.') && name != ".ci")) {
+        entry.disable_recursion_pending();
+      }
+    } else if (entry->is_regular_file() && Read(entry->path()).find('\0') == std::string::npos) {
+      files.push_back(fs::relative(entry->path(), root).generic_string());
+    }
+  }
+  return files;
 }
 
 // Folders of the repository that an include path can name.
@@ -133,6 +155,48 @@ TEST(GuestWords, InjectNeitherEndsTheProcessNorThrowsNorPrints) {
     }
   }
   EXPECT_THAT(uses, IsEmpty());
+}
+
+// What has no place in code, comments and documents: notes to be done later, paths of one machine, and package hosts,
+// which are for a package manager's own configuration to name. Written so that this file does not match.
+const std::regex& UnwantedText() {
+  static const std::regex kUnwanted(
+      R"re(\b(TOD[O]|FIXM[E]|XX[X])\b)re"
+      R"re(|(^|[^A-Za-z0-9_.}])/(roo[t]|wor[k])/)re"
+      R"re(|deb[.]debian[.]org|archive[.]ubuntu[.]com|registry[.]npmjs|pypi[.]org|pythonhosted[.]org)re"
+      R"re(|proxy[.]golang[.]org|crates[.]io)re");
+  return kUnwanted;
+}
+
+TEST(ProjectWords, NoFileNamesAMachineAPackageHostOrWorkForLater) {
+  const std::vector<std::string> files = TextFiles();
+  ASSERT_THAT(files, Contains("README.md"));
+  ASSERT_THAT(files, Contains("tests/contract/source_rules_test.cc"));
+  ASSERT_THAT(files, Contains("tools/demo"));
+  std::vector<std::string> uses;
+  for (const std::string& file : files) {
+    std::istringstream in(Read(fs::path(GX_SOURCE_DIR) / file));
+    std::string line;
+    for (int number = 1; std::getline(in, line); ++number) {
+      std::smatch match;
+      // Lines of generated expectations are long, and std::regex recurses with their length.
+      if (line.size() <= 4096 && std::regex_search(line, match, UnwantedText())) {
+        uses.push_back(file + ":" + std::to_string(number) + " says " + match.str());
+      }
+    }
+  }
+  EXPECT_THAT(uses, IsEmpty());
+}
+
+TEST(ProjectWords, AreFoundAsWordsAndPathsOnly) {
+  const std::string slash = "/";
+  for (const std::string& text : {std::string("// TO").append("DO: later"), slash + "root/notes",
+                                  "at \"" + slash + "work/x\"", std::string("from deb.").append("debian.org")}) {
+    EXPECT_TRUE(std::regex_search(text, UnwantedText())) << text;
+  }
+  for (const std::string text : {"mktemp gpuexec.XXXXXX", "$work/raw", "${folder}/work/part", "AUTODOC"}) {
+    EXPECT_FALSE(std::regex_search(text, UnwantedText())) << text;
+  }
 }
 
 TEST(SourceText, CommentsAndLiteralsAreNotCode) {

@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <type_traits>
 
 #define GX_HOST_FUNCTIONS(X)           \
   X(cuInit)                            \
