@@ -30,6 +30,8 @@ std::string FormatNs(double duration_ns) {
   return absl::StrFormat("%.0f h %02.0f min", hours, std::floor((duration_ns - hours * kHourNs) / kMinuteNs));
 }
 
+std::string FormatOffset(uint64_t offset_ns) { return absl::StrCat("+", FormatNs(static_cast<double>(offset_ns))); }
+
 std::string FormatCount(uint64_t count) {
   const std::string digits = absl::StrCat(count);
   std::string text;
@@ -38,6 +40,12 @@ std::string FormatCount(uint64_t count) {
     text += digits[i];
   }
   return text;
+}
+
+std::string Plural(uint64_t count, absl::string_view singular, absl::string_view plural) {
+  if (count == 1) return absl::StrCat("1 ", singular);
+  return plural.empty() ? absl::StrCat(FormatCount(count), " ", singular, "s")
+                        : absl::StrCat(FormatCount(count), " ", plural);
 }
 
 std::string FormatBytes(uint64_t bytes) {

@@ -5,12 +5,18 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/strings/string_view.h"
+
 namespace gx::analysis {
 
 // "512 ns", "2.05 us", "14.9 ms", "3.2 s", "1 h 02 min": three significant digits.
 std::string FormatNs(double duration_ns);
+// A time after the start of the run: "+12.0 ms".
+std::string FormatOffset(uint64_t offset_ns);
 // "1,234,567".
 std::string FormatCount(uint64_t count);
+// "1 call", "2,000 calls"; with `plural` where the word takes more than an "s".
+std::string Plural(uint64_t count, absl::string_view singular, absl::string_view plural = "");
 // "512 B", "1.5 KiB", "139 GiB".
 std::string FormatBytes(uint64_t bytes);
 // "1.98 GHz".

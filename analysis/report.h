@@ -88,6 +88,7 @@ struct DeviceSection {
   uint64_t span_ns = 0;
   // span - busy.
   uint64_t idle_ns = 0;
+  // Of RunSection::recorded_ns().
   double busy_of_wall_ratio = 0;
 };
 
@@ -102,9 +103,19 @@ struct RunSection {
   uint64_t wall_ns = 0;
   // Of the header and the trailer; else of the first and last thing with a host time.
   bool wall_from_trailer = false;
+  // After the start of the run; unset: single records of all of it, or not known. Beyond it there are only the sums of
+  // launches and kernels: rate, busy time, copies, synchronisation, overhead and ranges are those before it.
+  std::optional<uint64_t> single_records_end_ns;
+  uint64_t recorded_ns() const { return single_records_end_ns.value_or(wall_ns); }
+  bool summarised() const { return summarised_launches + summarised_kernels > 0; }
+  // With a record.
   uint64_t kernel_launches = 0;
   uint64_t graph_launches = 0;
   uint64_t refused_launches = 0;
+  // In sums only.
+  uint64_t summarised_launches = 0;
+  uint64_t summarised_kernels = 0;
+  // All.
   uint64_t kernels = 0;
   // Launch calls between the first and the last one; 0: fewer than two.
   double launches_per_second = 0;
@@ -143,7 +154,7 @@ struct ProvenanceSection {
   uint64_t kernel_record_version = 0;
   std::string kernel_release;
   std::string machine;
-  // 0: no kernel was timed.
+  // Estimated from the kernels' durations. 0: not known, as there are too few different ones.
   uint64_t clock_step_ns = 0;
   uint64_t clock_pair_count = 0;
   // "exit", "disabled", "yielded", "" (no trailer).
@@ -234,6 +245,8 @@ enum class MedianBasis {
   kFewClean,
   // No clean sample: warm-up, overlapped or late ones.
   kNotClean,
+  // No single record: buckets of the summaries kept after the size limit. Minimum and maximum are exact.
+  kBuckets,
   kNone,
 };
 

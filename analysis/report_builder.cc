@@ -28,11 +28,11 @@ Report BuildReport(std::span<const TraceModel> models, const ReportRequest& requ
     section.path = Printable(model.path);
     section.size_bytes = model.size_bytes;
     section.frame_count = model.frame_count;
+    section.run = BuildRun(model);
     BuildFindings(model, &section);
     section.accounting = BuildAccounting(model);
     section.provenance = BuildProvenance(model);
-    section.run = BuildRun(model);
-    section.devices = BuildDevices(model, section.run.wall_ns);
+    section.devices = BuildDevices(model, section.run.recorded_ns());
     report.data_lost |= section.data_lost;
     report.processes.push_back(std::move(section));
     AddKernels(model, i, request, &report);

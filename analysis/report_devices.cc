@@ -41,7 +41,7 @@ std::optional<MinMedianMax> Spread(const DurationSamples& samples) {
 
 }  // namespace
 
-std::vector<DeviceSection> BuildDevices(const TraceModel& model, uint64_t wall_ns) {
+std::vector<DeviceSection> BuildDevices(const TraceModel& model, uint64_t recorded_ns) {
   std::set<uint64_t> ids;
   for (const auto& [id, device] : model.devices) ids.insert(id);
   for (const auto& [id, activity] : model.activity_by_device) ids.insert(id);
@@ -95,8 +95,8 @@ std::vector<DeviceSection> BuildDevices(const TraceModel& model, uint64_t wall_n
       section.busy_ns = activity.busy_ns;
       section.span_ns = activity.last_end_ns - std::min(activity.first_start_ns, activity.last_end_ns);
       section.idle_ns = section.span_ns - std::min(section.span_ns, section.busy_ns);
-      if (wall_ns > 0) {
-        section.busy_of_wall_ratio = static_cast<double>(activity.busy_ns) / static_cast<double>(wall_ns);
+      if (recorded_ns > 0) {
+        section.busy_of_wall_ratio = static_cast<double>(activity.busy_ns) / static_cast<double>(recorded_ns);
       }
     }
     sections.push_back(std::move(section));

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/format.h"
 #include "analysis/kernel_name.h"
 #include "analysis/printable.h"
 #include "analysis/report_sections.h"
@@ -13,6 +14,8 @@ namespace pb = gpuexec::v1;
 namespace {
 
 constexpr size_t kMaxDetails = 10;
+// A diagnostic is a line or two; what a damaged or foreign trace says may be of any length.
+constexpr size_t kMaxDiagnosticBytes = 500;
 
 class Findings {
  public:
@@ -54,25 +57,45 @@ bool NothingRecorded(const TraceModel& model) {
          model.diagnostic_count > 0;
 }
 
+std::vector<std::string> DamageTexts(const TraceModel& model, bool gaps, uint64_t count) {
+  std::vector<std::string> texts;
+  for (const Damage& damage : model.damages) {
+    if ((damage.kind == DamageKind::kSequenceGap) != gaps) continue;
+    if (texts.size() == kMaxDetails) break;
+    texts.push_back(DamageText(damage));
+  }
+  if (count > texts.size()) texts.push_back(absl::StrCat("... and ", count - texts.size(), " more"));
+  return texts;
+}
+
+// Bytes that are no good, and frames that are not there: what is one loss is told once.
+void AddDamageFindings(const TraceModel& model, Findings* findings) {
+  const uint64_t gap_count = model.sequence_gap_count;
+  const uint64_t place_count = model.damage_count - gap_count;
+  if (place_count > 0) {
+    findings
+        ->Add(pb::SEVERITY_DATA_LOSS, "trace.damage", place_count,
+              absl::StrCat("damaged places in the file (", Plural(model.damaged_bytes, "byte"), " skipped)"))
+        ->details = DamageTexts(model, /*gaps=*/false, place_count);
+  }
+  if (model.missing_frame_count > 0) {
+    findings
+        ->Add(
+            pb::SEVERITY_DATA_LOSS, "trace.missing_frames", model.missing_frame_count,
+            absl::StrCat("frames missing (gaps in their numbers", place_count > 0 ? "; damaged ones among them)" : ")"))
+        ->details = DamageTexts(model, /*gaps=*/true, gap_count);
+  } else if (gap_count > 0) {
+    findings->Add(pb::SEVERITY_DATA_LOSS, "trace.frame_order", gap_count, "frames out of order or there twice")
+        ->details = DamageTexts(model, /*gaps=*/true, gap_count);
+  }
+}
+
 void AddFileFindings(const TraceModel& model, Findings* findings) {
   if (NothingRecorded(model)) {
     findings->Add(pb::SEVERITY_ERROR, "trace.nothing_recorded", 1,
                   "the library could not begin to record: what it said tells why");
   }
-  if (model.damage_count > 0) {
-    Finding* finding =
-        findings->Add(pb::SEVERITY_DATA_LOSS, "trace.damage", model.damage_count,
-                      absl::StrCat("damaged or missing places in the file (", model.damaged_bytes, " bytes skipped)"));
-    for (const Damage& damage : model.damages) {
-      if (finding->details.size() == kMaxDetails) {
-        finding->details.push_back(absl::StrCat("... and ", model.damage_count - kMaxDetails, " more"));
-        break;
-      }
-      finding->details.push_back(DamageText(damage));
-    }
-  }
-  findings->Count(pb::SEVERITY_DATA_LOSS, "trace.missing_frames", model.missing_frame_count,
-                  "frames missing (gaps in their numbers)");
+  AddDamageFindings(model, findings);
   if (!model.header.has_value()) {
     findings->Add(pb::SEVERITY_DATA_LOSS, "trace.no_header", 1, "the first frame is missing: the program is not known");
   } else if (model.header->format_major() != 1) {
@@ -212,6 +235,10 @@ void BuildFindings(const TraceModel& model, ProcessSection* section) {
     if (value == 0 || id == pb::STAT_SIGNATURE_DISAGREEMENTS) continue;
     StatDescription description = DescribeStat(id);
     Finding finding{description.severity, description.name, value, description.meaning, description.advice, {}};
+    if (id == pb::STAT_SIZE_LIMIT_REACHED && section->run.single_records_end_ns.has_value()) {
+      finding.details.push_back(
+          absl::StrCat("single records end at ", FormatOffset(*section->run.single_records_end_ns)));
+    }
     (description.severity == pb::SEVERITY_INFO ? section->bookkeeping : section->findings)
         .push_back(std::move(finding));
   }
@@ -225,10 +252,13 @@ void BuildFindings(const TraceModel& model, ProcessSection* section) {
   section->nothing_recorded = NothingRecorded(model);
   section->diagnostic_count = model.diagnostic_count;
   for (const pb::Diagnostic& diagnostic : model.diagnostics) {
-    section->diagnostics.push_back(diagnostic.stat() == pb::STAT_UNSPECIFIED
-                                       ? Printable(diagnostic.text())
-                                       : absl::StrCat(DescribeStat(static_cast<uint32_t>(diagnostic.stat())).name, ": ",
-                                                      Printable(diagnostic.text())));
+    const absl::string_view all = diagnostic.text();
+    const std::string text =
+        absl::StrCat(Printable(all.substr(0, kMaxDiagnosticBytes)), all.size() > kMaxDiagnosticBytes ? "..." : "");
+    section->diagnostics.push_back(
+        diagnostic.stat() == pb::STAT_UNSPECIFIED
+            ? text
+            : absl::StrCat(DescribeStat(static_cast<uint32_t>(diagnostic.stat())).name, ": ", text));
   }
 }
 

@@ -165,9 +165,12 @@ void WriteRun(const RunSection& run, JsonWriter* json) {
   json->BeginObject();
   json->Member("wall_ns", run.wall_ns);
   json->Member("wall_from_trailer", run.wall_from_trailer);
+  json->Member("single_records_end_ns", run.single_records_end_ns);
   json->Member("kernel_launches", run.kernel_launches);
   json->Member("graph_launches", run.graph_launches);
   json->Member("refused_launches", run.refused_launches);
+  json->Member("summarised_launches", run.summarised_launches);
+  json->Member("summarised_kernels", run.summarised_kernels);
   json->Member("kernels", run.kernels);
   json->Member("launches_per_second", run.launches_per_second);
   json->Member("launch_span_ns", run.launch_span_ns);

@@ -155,6 +155,7 @@ class ProcessKernels {
     std::vector<const DurationSamples*> clean;
     std::vector<const DurationSamples*> not_clean;
     uint64_t timed_count = 0;
+    SummarisedKernels sums;
     for (const Item* item : items) {
       if (item->signature != nullptr && signatures.insert(item->signature).second) {
         names.insert(NameOf(*item->signature));
@@ -188,6 +189,10 @@ class ProcessKernels {
       } else {
         group.calls += item->summarised->count;
         group.summarised_count += item->summarised->count;
+        sums.total_ns += item->summarised->total_ns;
+        sums.min_ns = std::min(sums.min_ns, item->summarised->min_ns);
+        sums.max_ns = std::max(sums.max_ns, item->summarised->max_ns);
+        sums.buckets.Add(item->summarised->buckets);
       }
     }
     group.signature_count = signatures.size();
@@ -213,6 +218,9 @@ class ProcessKernels {
     } else if (timed_count > 0) {
       group.basis = MedianBasis::kNotClean;
       group.durations = DurationSamples::Summarise(not_clean);
+    } else if (group.summarised_count > 0) {
+      group.basis = MedianBasis::kBuckets;
+      group.durations = SummariseBuckets(sums.buckets, group.summarised_count, sums.total_ns, sums.min_ns, sums.max_ns);
     }
     return group;
   }

@@ -74,6 +74,8 @@ absl::string_view BasisWord(MedianBasis basis) {
       return "few_clean";
     case MedianBasis::kNotClean:
       return "not_clean";
+    case MedianBasis::kBuckets:
+      return "buckets";
     case MedianBasis::kNone:
       break;
   }

@@ -1,4 +1,5 @@
 // Section 3 of the report: the run as a whole, and what its launches became.
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -50,10 +51,17 @@ RunSection BuildRun(const TraceModel& model) {
   } else if (model.last_monotonic_ns > model.first_monotonic_ns) {
     run.wall_ns = model.last_monotonic_ns - model.first_monotonic_ns;
   }
+  const uint64_t first_ns = begin_ns > 0 ? begin_ns : model.first_monotonic_ns;
+  if (model.summaries_begin_monotonic_ns > 0) {
+    run.single_records_end_ns =
+        model.summaries_begin_monotonic_ns - std::min(model.summaries_begin_monotonic_ns, first_ns);
+  }
   const Accounting& accounting = model.accounting;
   run.kernel_launches = accounting.launches;
   run.graph_launches = accounting.graph_launches;
   run.refused_launches = accounting.refused_launches;
+  run.summarised_launches = accounting.summarised_launches;
+  run.summarised_kernels = accounting.summarised_kernels;
   run.kernels = accounting.kernel_records() + accounting.summarised_kernels;
   if (model.last_launch_ns > model.first_launch_ns) {
     run.launch_span_ns = model.last_launch_ns - model.first_launch_ns;

@@ -14,7 +14,8 @@
 
 namespace gx::analysis {
 
-// Section 1, report_findings.cc: losses and odd records, most severe first; bookkeeping and diagnostics.
+// Section 1, report_findings.cc: losses and odd records, most severe first; bookkeeping and diagnostics. After
+// BuildRun.
 void BuildFindings(const TraceModel& model, ProcessSection* section);
 
 // Kernels whose record disagrees with their launch's signature; appends up to `max_examples` descriptions.
@@ -22,7 +23,8 @@ uint64_t CountSignatureDisagreements(const TraceModel& model, size_t max_example
 
 // Section 2, report_provenance.cc and report_devices.cc.
 ProvenanceSection BuildProvenance(const TraceModel& model);
-std::vector<DeviceSection> BuildDevices(const TraceModel& model, uint64_t wall_ns);
+// recorded_ns: how long single records were kept, of which the device was busy for a part.
+std::vector<DeviceSection> BuildDevices(const TraceModel& model, uint64_t recorded_ns);
 
 // Section 3, report_run.cc.
 RunSection BuildRun(const TraceModel& model);

@@ -8,46 +8,14 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "analysis/format.h"
-#include "analysis/report_names.h"
+#include "analysis/report_text_kernels.h"
 #include "analysis/stat_catalog.h"
-#include "analysis/text_table.h"
+#include "analysis/text_writer.h"
 
 namespace gx::analysis {
 namespace {
 
 namespace pb = gpuexec::v1;
-
-// What a cell says where there is nothing to say.
-constexpr absl::string_view kUnknown = "-";
-
-enum class Colour { kNone, kBold, kRed, kYellow, kDim };
-
-class Writer {
- public:
-  explicit Writer(bool colour) : colour_(colour) {}
-
-  std::string Paint(Colour colour, absl::string_view text) const {
-    if (!colour_ || colour == Colour::kNone) return std::string(text);
-    const absl::string_view code = colour == Colour::kBold     ? "1"
-                                   : colour == Colour::kRed    ? "31"
-                                   : colour == Colour::kYellow ? "33"
-                                                               : "2";
-    return absl::StrCat("\x1b[", code, "m", text, "\x1b[0m");
-  }
-  void Heading(absl::string_view text) {
-    absl::StrAppend(&out_, out_.empty() ? "" : "\n", Paint(Colour::kBold, text), "\n");
-  }
-  void Line(absl::string_view text) { absl::StrAppend(&out_, text, "\n"); }
-  // "  label          text"; nothing where the text is empty.
-  void Field(absl::string_view label, absl::string_view text) {
-    if (!text.empty()) Line(absl::StrFormat("  %-18s%s", std::string(label), std::string(text)));
-  }
-  std::string Take() { return std::move(out_); }
-
- private:
-  const bool colour_;
-  std::string out_;
-};
 
 Colour ColourOf(pb::Severity severity) {
   if (MeansDataLost(severity)) return Colour::kRed;
@@ -66,16 +34,50 @@ std::string OnOff(const std::optional<bool>& value) { return !value.has_value() 
 
 // ------------------------------------------------------------------------------------------------ losses
 
-void WriteFindings(const ProcessSection& process, bool wide, Writer* out) {
-  const auto said = [&] {
-    for (const std::string& diagnostic : process.diagnostics) out->Line(absl::StrCat("  said      ", diagnostic));
-    if (process.diagnostic_count > process.diagnostics.size()) {
-      out->Line(absl::StrCat("  said      ... and ", process.diagnostic_count - process.diagnostics.size(), " more"));
-    }
+// What the library said about the capture, in its own words.
+void WriteDiagnostics(const ProcessSection& process, bool wide, TextWriter* out) {
+  // Enough for every one that a sound capture writes.
+  constexpr size_t kMaxLines = 20;
+  const size_t shown = wide ? process.diagnostics.size() : std::min(kMaxLines, process.diagnostics.size());
+  for (size_t i = 0; i < shown; ++i) out->Line(absl::StrCat("  said      ", process.diagnostics[i]));
+  if (process.diagnostic_count > shown) {
+    out->Line(absl::StrCat("  said      ... and ", FormatCount(process.diagnostic_count - shown), " more",
+                           shown < process.diagnostics.size() ? " (--wide shows more)" : ""));
+  }
+}
+
+void WriteAccounting(const AccountingSection& a, TextWriter* out) {
+  out->Line(absl::StrCat("  accounting: ", Plural(a.launches, "kernel launch", "kernel launches"), ", ",
+                         Plural(a.graph_launches, "graph launch", "graph launches"), "; ",
+                         Plural(a.kernel_records, "kernel record"), ", ", FormatCount(a.kernels_joined), " joined (",
+                         FormatCount(a.kernels_joined_to_graphs), " to graphs)"));
+  std::vector<std::string> more;
+  const auto add = [&more](uint64_t count, absl::string_view what) {
+    if (count > 0) more.push_back(absl::StrCat(FormatCount(count), " ", what));
   };
+  const auto add_words = [&more](uint64_t count, absl::string_view one, absl::string_view several) {
+    if (count > 0) more.push_back(Plural(count, one, several));
+  };
+  add_words(a.launches_without_kernel, "launch without kernel", "launches without kernel");
+  add_words(a.kernels_without_launch, "kernel without launch", "kernels without launch");
+  add(a.kernels_device_launched, "launched by kernels");
+  add(a.untimed_launches, "untimed by design");
+  add(a.kernels_untimed, "without timestamps");
+  add(a.kernels_unfinished, "unfinished");
+  add(a.kernels_invalid, "with invalid times");
+  add_words(a.summarised_launches, "launch summarised", "launches summarised");
+  add_words(a.summarised_kernels, "kernel summarised", "kernels summarised");
+  add_words(a.replays_complete, "replay complete", "replays complete");
+  add_words(a.replays_short, "replay short of kernels", "replays short of kernels");
+  add_words(a.replays_long, "replay with too many kernels", "replays with too many kernels");
+  add_words(a.replays_unchecked, "replay not checked", "replays not checked");
+  if (!more.empty()) out->Line(absl::StrCat("              ", absl::StrJoin(more, ", ")));
+}
+
+void WriteFindings(const ProcessSection& process, bool wide, TextWriter* out) {
   if (process.nothing_recorded) {
     out->Line(absl::StrCat("  ", out->Paint(Colour::kRed, "NOTHING WAS RECORDED")));
-    said();
+    WriteDiagnostics(process, wide, out);
   }
   if (process.findings.empty()) {
     out->Line("  none: every launch seen has its kernels, every kernel its launch");
@@ -88,30 +90,8 @@ void WriteFindings(const ProcessSection& process, bool wide, Writer* out) {
     if (!finding.advice.empty()) out->Line(absl::StrCat(std::string(26, ' '), "-> ", finding.advice));
     for (const std::string& detail : finding.details) out->Line(absl::StrCat(std::string(26, ' '), detail));
   }
-  if (!process.nothing_recorded) said();
-  const AccountingSection& a = process.accounting;
-  out->Line(absl::StrCat("  accounting: ", FormatCount(a.launches), " kernel launches, ", FormatCount(a.graph_launches),
-                         " graph launches; ", FormatCount(a.kernel_records), " kernel records, ",
-                         FormatCount(a.kernels_joined), " joined (", FormatCount(a.kernels_joined_to_graphs),
-                         " to graphs)"));
-  std::vector<std::string> more;
-  const auto add = [&more](uint64_t count, absl::string_view what) {
-    if (count > 0) more.push_back(absl::StrCat(FormatCount(count), " ", what));
-  };
-  add(a.launches_without_kernel, "launches without kernel");
-  add(a.kernels_without_launch, "kernels without launch");
-  add(a.kernels_device_launched, "launched by kernels");
-  add(a.untimed_launches, "untimed by design");
-  add(a.kernels_untimed, "without timestamps");
-  add(a.kernels_unfinished, "unfinished");
-  add(a.kernels_invalid, "with invalid times");
-  add(a.summarised_launches, "launches summarised");
-  add(a.summarised_kernels, "kernels summarised");
-  add(a.replays_complete, "replays complete");
-  add(a.replays_short, "replays short of kernels");
-  add(a.replays_long, "replays with too many kernels");
-  add(a.replays_unchecked, "replays not checked");
-  if (!more.empty()) out->Line(absl::StrCat("              ", absl::StrJoin(more, ", ")));
+  if (!process.nothing_recorded) WriteDiagnostics(process, wide, out);
+  WriteAccounting(process.accounting, out);
   if (!wide) return;
   for (const Finding& finding : process.bookkeeping) {
     out->Line(absl::StrFormat("  %-10s%12s  %s  [%s]", std::string(SeverityWord(finding.severity)),
@@ -127,7 +107,7 @@ std::string SettingsText(const std::vector<std::pair<std::string, std::string>>&
   });
 }
 
-void WriteDevice(const DeviceSection& device, Writer* out) {
+void WriteDevice(const DeviceSection& device, TextWriter* out) {
   std::string line = absl::StrCat(device.name.empty() ? "name unknown" : device.name);
   if (device.compute_capability_major.has_value()) {
     absl::StrAppend(&line, ", sm_", *device.compute_capability_major, device.compute_capability_minor.value_or(0));
@@ -162,20 +142,21 @@ void WriteDevice(const DeviceSection& device, Writer* out) {
   if (device.throttle_sample_count == 0) {
     out->Field("", "throttle reasons: unmeasured");
   } else if (device.throttle_reasons.empty()) {
-    out->Field("", absl::StrCat("throttle reasons: none in ", device.throttle_sample_count, " samples"));
+    out->Field("", absl::StrCat("throttle reasons: none in ", Plural(device.throttle_sample_count, "sample")));
   } else {
     std::vector<std::string> reasons;
     for (const ThrottleReason& reason : device.throttle_reasons) {
-      reasons.push_back(absl::StrCat(reason.words, " ", reason.sample_count, "/", device.throttle_sample_count));
+      reasons.push_back(absl::StrCat(reason.words, " in ", FormatCount(reason.sample_count)));
     }
-    out->Field("", absl::StrCat("clock reasons (samples): ", absl::StrJoin(reasons, ", ")));
+    out->Field("", absl::StrCat("throttle reasons: ", absl::StrJoin(reasons, ", "), " of ",
+                                Plural(device.throttle_sample_count, "sample")));
   }
 }
 
-void WriteProvenance(const ProcessSection& process, bool wide, Writer* out) {
+void WriteProvenance(const ProcessSection& process, bool wide, TextWriter* out) {
   const ProvenanceSection& p = process.provenance;
   out->Field("trace", absl::StrCat(process.path, " (", FormatBytes(process.size_bytes), ", ",
-                                   FormatCount(process.frame_count), " frames)"));
+                                   Plural(process.frame_count, "frame"), ")"));
   if (!p.header_known) {
     out->Field("program", "unknown (the header is missing)");
   } else {
@@ -203,52 +184,78 @@ void WriteProvenance(const ProcessSection& process, bool wide, Writer* out) {
                    p.cupti_path.empty() ? "" : absl::StrCat(", ", p.cupti_path)));
     if (wide) out->Field("settings", SettingsText(p.configuration));
   }
-  out->Field("kernel clock", p.clock_step_ns == 0 ? "no timed kernel"
-                                                  : absl::StrCat("steps of ", p.clock_step_ns, " ns, ",
-                                                                 p.clock_pair_count, " pairs with the host clock"));
+  out->Field("kernel clock",
+             absl::StrCat(p.clock_step_ns == 0 ? std::string("steps unknown (too few different kernel durations)")
+                                               : absl::StrCat("steps of ", p.clock_step_ns, " ns"),
+                          ", ", Plural(p.clock_pair_count, "pair"), " with the host clock"));
   for (const DeviceSection& device : process.devices) WriteDevice(device, out);
 }
 
 // ------------------------------------------------------------------------------------------------ the run
 
-void WriteRun(const ProcessSection& process, Writer* out) {
+std::string LaunchesText(const RunSection& run) {
+  std::string text = absl::StrCat(Plural(run.kernel_launches, "kernel"), " and ", Plural(run.graph_launches, "graph"));
+  if (run.refused_launches > 0) absl::StrAppend(&text, ", ", FormatCount(run.refused_launches), " refused");
+  if (run.summarised_launches > 0) {
+    text = absl::StrCat(FormatCount(run.kernel_launches + run.graph_launches + run.summarised_launches), ", of them ",
+                        FormatCount(run.summarised_launches), " in sums only; with a record ", text);
+  }
+  if (run.launch_span_ns > 0) {
+    absl::StrAppend(&text, ", ", FormatCount(static_cast<uint64_t>(run.launches_per_second + 0.5)), " a second over ",
+                    FormatNs(static_cast<double>(run.launch_span_ns)));
+  }
+  return text;
+}
+
+std::string BusyText(const DeviceSection& device, const RunSection& run) {
+  const std::string of = run.single_records_end_ns.has_value()
+                             ? absl::StrCat("the first ", FormatNs(static_cast<double>(*run.single_records_end_ns)))
+                             : "wall";
+  return absl::StrCat(
+      "busy ", FormatNs(static_cast<double>(device.busy_ns)),
+      run.recorded_ns() > 0 ? absl::StrCat(" (", FormatRatio(device.busy_of_wall_ratio), " of ", of, ")") : "",
+      ": kernels ", FormatNs(static_cast<double>(device.kernel_busy_ns)), ", copies ",
+      FormatNs(static_cast<double>(device.copy_busy_ns)), "; idle ", FormatNs(static_cast<double>(device.idle_ns)),
+      " of ", FormatNs(static_cast<double>(device.span_ns)), " between first start and last end");
+}
+
+void WriteRun(const ProcessSection& process, TextWriter* out) {
   const RunSection& run = process.run;
   out->Field("wall", run.wall_ns == 0
                          ? "unknown"
                          : absl::StrCat(FormatNs(static_cast<double>(run.wall_ns)),
                                         run.wall_from_trailer ? "" : " (first to last record: no orderly end)"));
-  out->Field(
-      "launches",
-      absl::StrCat(FormatCount(run.kernel_launches), " kernels and ", FormatCount(run.graph_launches), " graphs",
-                   run.refused_launches > 0 ? absl::StrCat(", ", FormatCount(run.refused_launches), " refused") : "",
-                   run.launch_span_ns > 0
-                       ? absl::StrCat(", ", FormatCount(static_cast<uint64_t>(run.launches_per_second + 0.5)),
-                                      " a second over ", FormatNs(static_cast<double>(run.launch_span_ns)))
-                       : ""));
-  out->Field("kernels run", FormatCount(run.kernels));
+  if (run.summarised()) {
+    out->Field("size limit",
+               run.single_records_end_ns.has_value()
+                   ? absl::StrCat("single records end at ", FormatOffset(*run.single_records_end_ns),
+                                  "; what is marked * is from before that")
+                   : std::string("single records end before the run does; what is marked * is from before that"));
+  }
+  const std::string mark = run.summarised() ? " *" : "";
+  out->Field("launches", absl::StrCat(LaunchesText(run), run.launch_span_ns > 0 ? mark : ""));
+  out->Field("kernels run",
+             absl::StrCat(FormatCount(run.kernels),
+                          run.summarised_kernels > 0
+                              ? absl::StrCat(", of them ", FormatCount(run.summarised_kernels), " in sums only")
+                              : ""));
   for (const DeviceSection& device : process.devices) {
     if (!device.active) continue;
-    out->Field(
-        device.unknown ? "device ?" : absl::StrCat("device ", device.device_id),
-        absl::StrCat("busy ", FormatNs(static_cast<double>(device.busy_ns)),
-                     run.wall_ns > 0 ? absl::StrCat(" (", FormatRatio(device.busy_of_wall_ratio), " of wall)") : "",
-                     ": kernels ", FormatNs(static_cast<double>(device.kernel_busy_ns)), ", copies ",
-                     FormatNs(static_cast<double>(device.copy_busy_ns)), "; idle ",
-                     FormatNs(static_cast<double>(device.idle_ns)), " of ",
-                     FormatNs(static_cast<double>(device.span_ns)), " between first start and last end"));
+    out->Field(device.unknown ? "device ?" : absl::StrCat("device ", device.device_id),
+               absl::StrCat(BusyText(device, run), mark));
   }
   for (const CopySection& copy : run.copies) {
     out->Field("copies", absl::StrCat(copy.kind, ": ", FormatCount(copy.count), ", ", FormatBytes(copy.size_bytes),
-                                      ", ", FormatNs(static_cast<double>(copy.total_ns))));
+                                      ", ", FormatNs(static_cast<double>(copy.total_ns)), mark));
   }
   if (run.synchronization_count > 0) {
-    out->Field("synchronisation", absl::StrCat(FormatCount(run.synchronization_count), " calls, ",
-                                               FormatNs(static_cast<double>(run.synchronization_ns)), " waited"));
+    out->Field("synchronisation", absl::StrCat(Plural(run.synchronization_count, "call"), ", ",
+                                               FormatNs(static_cast<double>(run.synchronization_ns)), " waited", mark));
   }
-  if (run.nvtx_event_count > 0) out->Field("NVTX", absl::StrCat(FormatCount(run.nvtx_event_count), " events"));
+  if (run.nvtx_event_count > 0) out->Field("NVTX", absl::StrCat(Plural(run.nvtx_event_count, "event"), mark));
   if (run.overhead_count > 0) {
     out->Field("CUPTI overhead", absl::StrCat(FormatNs(static_cast<double>(run.overhead_ns)), " of host time in ",
-                                              FormatCount(run.overhead_count), " records"));
+                                              Plural(run.overhead_count, "record"), mark));
   }
   if (run.off_windows_ns > 0) {
     out->Field("capture off", absl::StrCat(FormatNs(static_cast<double>(run.off_windows_ns)), ", by request"));
@@ -259,199 +266,10 @@ void WriteRun(const ProcessSection& process, Writer* out) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------ kernels
-
-std::string DimText(const std::optional<Dim>& dim) {
-  if (!dim.has_value()) return std::string(kUnknown);
-  if (dim->y == 1 && dim->z == 1) return absl::StrCat(dim->x);
-  if (dim->z == 1) return absl::StrCat(dim->x, "x", dim->y);
-  return absl::StrCat(dim->x, "x", dim->y, "x", dim->z);
-}
-
-std::string SharedText(const LaunchConfiguration& launch) {
-  if (!launch.static_shared_memory_bytes.has_value() && !launch.dynamic_shared_memory_bytes.has_value()) {
-    return std::string(kUnknown);
-  }
-  const auto text = [](const std::optional<uint64_t>& bytes) {
-    return bytes.has_value() ? absl::StrCat(*bytes) : std::string("?");
-  };
-  return absl::StrCat(text(launch.static_shared_memory_bytes), "+", text(launch.dynamic_shared_memory_bytes));
-}
-
-template <typename T>
-std::string OptionalText(const std::optional<T>& value) {
-  return value.has_value() ? absl::StrCat(*value) : std::string(kUnknown);
-}
-
-// Marks a median that gives no verdict.
-std::string MedianText(const KernelGroup& group) {
-  switch (group.basis) {
-    case MedianBasis::kClean:
-      return FormatNs(group.durations.median_ns);
-    case MedianBasis::kFewClean:
-      return absl::StrCat("(", FormatNs(group.durations.median_ns), ")");
-    case MedianBasis::kNotClean:
-      return absl::StrCat("((", FormatNs(group.durations.median_ns), "))");
-    case MedianBasis::kNone:
-      break;
-  }
-  return std::string(kUnknown);
-}
-
-// The verdict, and what it rests on where that is not every clean call of the run.
-std::string VerdictText(const KernelGroup& group) {
-  std::vector<std::string> remarks;
-  if (group.measured_insufficient()) remarks.push_back(absl::StrCat(group.clean_count, " clean"));
-  if (group.durations.sample_count < group.durations.count) {
-    remarks.push_back(absl::StrCat(FormatCount(group.durations.sample_count), " sampled"));
-  }
-  if (group.summarised_count > 0) remarks.push_back(absl::StrCat(FormatCount(group.summarised_count), " in sums only"));
-  return absl::StrCat(VerdictWord(group), remarks.empty() ? "" : absl::StrCat(" (", absl::StrJoin(remarks, ", "), ")"));
-}
-
-// A short name is for a line of a terminal; --wide shows all of it.
-constexpr size_t kMaxShortNameColumns = 120;
-
-std::string KindText(const LaunchConfiguration& launch) {
-  std::vector<std::string> words;
-  if (launch.graph_node) words.emplace_back("graph");
-  if (launch.cooperative) words.emplace_back("coop");
-  if (launch.programmatic) words.emplace_back("pdl");
-  if (launch.cluster.has_value()) words.push_back(absl::StrCat("cluster ", DimText(launch.cluster)));
-  if (launch.from_activity) words.emplace_back("from activity");
-  return words.empty() ? std::string(kUnknown) : absl::StrJoin(words, ", ");
-}
-
-std::string GroupingText(const Grouping& by) {
-  std::vector<std::string> words;
-  if (by.signature) words.emplace_back("signature");
-  if (by.name) words.emplace_back("name");
-  if (by.nvtx) words.emplace_back("NVTX range");
-  if (by.stream) words.emplace_back("stream");
-  if (by.device) words.emplace_back("device");
-  return absl::StrJoin(words, ", ");
-}
-
-void WriteKernels(const Report& report, const TextStyle& style, Writer* out) {
-  const Grouping& by = report.grouping;
-  out->Heading(absl::StrCat("KERNELS by ", GroupingText(by),
-                            report.filter.empty() ? "" : absl::StrCat(", names that match '", report.filter, "'")));
-  if (report.kernels.empty()) {
-    out->Line(report.kernel_groups_total == 0 ? "  none" : "  none that match");
-    return;
-  }
-  const bool several_processes = report.processes.size() > 1;
-  const bool names = by.signature || by.name;
-  // Columns that would be empty everywhere are left out.
-  bool several_devices = false;
-  bool kinds = false;
-  bool signature_counts = false;
-  bool few = false;
-  bool not_clean = false;
-  for (const KernelGroup& group : report.kernels) {
-    several_devices |= group.device_id != report.kernels.front().device_id;
-    kinds |= KindText(group.launch) != kUnknown;
-    signature_counts |= !by.signature && group.signature_count > 0;
-    few |= group.basis == MedianBasis::kFewClean;
-    not_clean |= group.basis == MedianBasis::kNotClean;
-  }
-  const bool device_column = by.device || several_devices;
-  // Numbers say what goes first where a terminal is narrow: what the others tell roughly, and what JSON and CSV hold.
-  constexpr size_t kMinNameColumns = 32;
-  constexpr size_t kMinGroupColumns = 16;
-  TextTable table;
-  const auto add = [&table](absl::string_view title, int leave_out_rank) {
-    table.Add({.title = std::string(title), .leave_out_rank = leave_out_rank});
-  };
-  const auto add_text = [&table](absl::string_view title, size_t min_width, int leave_out_rank) {
-    table.Add({.title = std::string(title), .right = false, .min_width = min_width, .leave_out_rank = leave_out_rank});
-  };
-  if (several_processes) add_text("process", 8, 0);
-  if (by.nvtx) add_text("range", kMinGroupColumns, 0);
-  if (by.stream) add_text("stream", kMinGroupColumns, 0);
-  if (device_column) add("device", 2);
-  add("calls", 0);
-  add("total", 0);
-  add("share", 1);
-  add("median", 0);
-  add("p5", 12);
-  add("p95", 11);
-  add("min", 14);
-  add("max", 13);
-  add("overlap", 7);
-  add_text("verdict", 0, 8);
-  if (signature_counts) add("signatures", 6);
-  if (names) {
-    add("grid", 4);
-    add("block", 3);
-    add("regs", 5);
-    add("smem", 9);
-    add("blocks/SM", 10);
-    if (kinds) add_text("launch", 0, 6);
-    add_text("name", kMinNameColumns, 0);
-  }
-  for (const KernelGroup& group : report.kernels) {
-    if (several_processes) table.Put(report.processes[group.process].label);
-    if (by.nvtx) table.Put(absl::StrCat(group.nvtx, group.nvtx_at_capture ? " (at capture)" : ""));
-    if (by.stream) table.Put(group.stream);
-    if (device_column) table.Put(OptionalText(group.device_id));
-    table.Put(FormatCount(group.calls));
-    table.Put(FormatNs(static_cast<double>(group.total_ns)));
-    table.Put(FormatRatio(group.share_ratio));
-    table.Put(MedianText(group));
-    const bool measured = group.basis != MedianBasis::kNone;
-    for (const double ns : {group.durations.p5_ns, group.durations.p95_ns, static_cast<double>(group.durations.min_ns),
-                            static_cast<double>(group.durations.max_ns)}) {
-      table.Put(measured ? FormatNs(ns) : std::string(kUnknown));
-    }
-    table.Put(measured ? FormatRatio(group.overlapped_ratio) : std::string(kUnknown));
-    table.Put(VerdictText(group));
-    if (signature_counts) {
-      table.Put(group.signature_count == 0 ? std::string(kUnknown) : FormatCount(group.signature_count));
-    }
-    if (!names) continue;
-    table.Put(DimText(group.launch.grid));
-    table.Put(DimText(group.launch.block));
-    table.Put(OptionalText(group.launch.registers_per_thread));
-    table.Put(SharedText(group.launch));
-    table.Put(OptionalText(group.launch.driver_occupancy_blocks_per_sm));
-    if (kinds) table.Put(KindText(group.launch));
-    const std::string name = style.wide ? group.full_name : CutText(group.short_name, kMaxShortNameColumns + 3);
-    table.Put(name.empty() ? "(name unknown)" : name);
-  }
-  const std::vector<std::string> lines = table.Lines(style.max_table_columns);
-  out->Line(out->Paint(Colour::kBold, lines.front()));
-  for (size_t i = 1; i < lines.size(); ++i) out->Line(lines[i]);
-  const std::vector<std::string> left_out = table.LeftOut(style.max_table_columns);
-  if (!left_out.empty()) {
-    out->Line(
-        absl::StrCat("  not shown, as the terminal is narrow (--wide shows all): ", absl::StrJoin(left_out, ", ")));
-  }
-  if (report.kernels.size() < report.kernel_groups_matched) {
-    out->Line(
-        absl::StrCat("  ", report.kernel_groups_matched - report.kernels.size(), " more rows (--top 0 shows all)"));
-  }
-  out->Line(
-      "  median, p5, p95, min, max: clean calls only (not warm-up, overlapped another kernel, or late); overlap: share "
-      "of timed calls.");
-  if (few) out->Line("  (x): fewer than 20 clean calls. No verdict.");
-  if (not_clean) out->Line("  ((x)): no clean call; of warm-up, overlapped or late ones. No verdict.");
-  const auto shown = [&](absl::string_view title) {
-    return names && std::find(left_out.begin(), left_out.end(), title) == left_out.end();
-  };
-  if (shown("regs")) {
-    out->Line("  regs: registers a thread that launches were given, as ncu shows them; the function may need fewer.");
-  }
-  if (shown("smem")) {
-    out->Line(absl::StrCat("  smem: static+dynamic bytes a block",
-                           shown("blocks/SM") ? "; blocks/SM: the driver's occupancy." : "."));
-  }
-}
-
 }  // namespace
 
 std::string ReportText(const Report& report, const TextStyle& style) {
-  Writer out(style.colour);
+  TextWriter out(style.colour);
   const bool several = report.processes.size() > 1;
   const auto heading = [&](absl::string_view title, const ProcessSection& process) {
     out.Heading(several ? absl::StrCat(title, ", ", process.label) : std::string(title));

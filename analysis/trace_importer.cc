@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -213,7 +212,8 @@ void TraceImporter::OnJoinedKernel(const KernelFacts& kernel, const LaunchFacts*
     ++accounting.kernels_without_launch;
   }
   if (signature != kNone && !model_.signatures[signature].defined) {
-    CountUndefined("signature");
+    // A launch's own use was counted when the launch came.
+    if (kernel.graph_node_id != 0) CountUndefined("signature");
     signature = kNone;
   }
   const uint64_t device_id = DeviceOf(kernel, signature);
@@ -247,11 +247,7 @@ void TraceImporter::OnJoinedKernel(const KernelFacts& kernel, const LaunchFacts*
   ++cell.kernel_count;
   switch (kernel.timing) {
     case pb::KernelBatch::TIMING_COMPLETE:
-      // Nearly every duration is a multiple of the step known so far: one division instead of Euclid's loop.
-      if (const uint64_t step_ns = model_.clock_step_ns;
-          step_ns == 0 || (kernel.end_ns - kernel.start_ns) % step_ns != 0) {
-        model_.clock_step_ns = std::gcd(step_ns, kernel.end_ns - kernel.start_ns);
-      }
+      short_durations_.Add(kernel.end_ns - kernel.start_ns);
       TimelineOf(device_id)->Add({kernel.start_ns, kernel.end_ns, cell_index, signature, /*is_copy=*/false});
       break;
     case pb::KernelBatch::TIMING_UNFINISHED:
@@ -347,6 +343,9 @@ void TraceImporter::ImportSummary(const pb::KernelSummary& summary) {
   total.total_ns += summary.total_ns();
   total.min_ns = std::min(total.min_ns, summary.min_ns());
   total.max_ns = std::max(total.max_ns, summary.max_ns());
+  if (summary.begin_ns() > 0) summaries_begin_ns_ = std::min(summaries_begin_ns_, summary.begin_ns());
+  NoteBatch(ForEachDurationBucket(
+      summary, [&total](const DurationBucketRow& row) { total.buckets.Add(row.bucket, row.count); }));
   model_.accounting.summarised_kernels += summary.count();
 }
 
@@ -361,6 +360,10 @@ TraceModel TraceImporter::Finish() {
   for (uint32_t i = 0; i < model_.signatures.size(); ++i) FlushAttributes(i);
   model_.accounting.repeated_correlation_ids = join_.repeated_id_count();
   model_.clock_pair_count = clocks_.pair_count();
+  model_.clock_step_ns = EstimateClockStep(short_durations_.Distinct());
+  if (summaries_begin_ns_ != UINT64_MAX) {
+    model_.summaries_begin_monotonic_ns = clocks_.ToMonotonic(summaries_begin_ns_).value_or(0);
+  }
   model_.module_count = module_loads_.size();
   model_.graph_exec_count = graph_execs_.size();
   model_.graph_node_count = graph_nodes_.node_count();
@@ -498,6 +501,7 @@ absl::StatusOr<TraceModel> ImportTrace(TraceReader* reader, const ImportOptions&
   model.missing_frame_count = reader->missing_frames();
   model.damages = reader->damages();
   model.damage_count = reader->damage_count();
+  model.sequence_gap_count = reader->sequence_gap_count();
   model.damaged_bytes = reader->damaged_bytes();
   return model;
 }

@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "analysis/clock_map.h"
+#include "analysis/clock_step.h"
 #include "analysis/correlate.h"
 #include "analysis/device_timeline.h"
 #include "analysis/graph_nodes.h"
@@ -77,6 +78,9 @@ class TraceImporter : private JoinSink, private TimelineSink {
   ImportOptions options_;
   TraceModel model_;
   ClockMap clocks_;
+  ShortDurations short_durations_;
+  // CUPTI's clock; UINT64_MAX: no summary.
+  uint64_t summaries_begin_ns_ = UINT64_MAX;
   GraphNodes graph_nodes_;
   LaunchKernelJoin join_;
   absl::flat_hash_map<uint64_t, std::unique_ptr<DeviceTimeline>> timelines_;

@@ -66,7 +66,7 @@ std::vector<std::string> SignatureDifferences(const TraceModel& model, const Sig
   const gpuexec::v1::Function* function = model.functions.Get(launch.function_iid());
   if (function == nullptr) return differences;
   if (function->has_attributes() && function->attributes().result() == 0) {
-    // A launch is given at least what the function needs: more is no disagreement (see analysis/README.md).
+    // A launch is given at least what the function needs: more is no disagreement (see inject/README.md).
     const uint64_t needed = function->attributes().registers_per_thread();
     if (record.registers_per_thread() < needed) {
       differences.push_back(absl::StrCat("registers: function ", needed, ", record ", record.registers_per_thread()));

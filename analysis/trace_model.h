@@ -18,6 +18,7 @@
 #include "analysis/correlate.h"
 #include "analysis/duration_samples.h"
 #include "analysis/nvtx_ranges.h"
+#include "analysis/summary_buckets.h"
 #include "analysis/trace_reader.h"
 #include "gpuexec/v1/trace.pb.h"
 
@@ -141,6 +142,7 @@ struct SummarisedKernels {
   uint64_t total_ns = 0;
   uint64_t min_ns = UINT64_MAX;
   uint64_t max_ns = 0;
+  SummaryBuckets buckets;
 };
 
 // Launches seen against kernels received.
@@ -206,6 +208,8 @@ struct TraceModel {
   uint64_t frame_count = 0;
   uint64_t missing_frame_count = 0;
   uint64_t damage_count = 0;
+  // Of these, places where no byte is damaged and frames are missing or out of order.
+  uint64_t sequence_gap_count = 0;
   uint64_t damaged_bytes = 0;
   std::vector<Damage> damages;
   // Records that a batch claimed and that could not be decoded, and the first reasons.
@@ -241,6 +245,8 @@ struct TraceModel {
   // Kernels of keys beyond the limit on cells went to one cell that has no key.
   bool cells_limited = false;
   std::vector<SummarisedKernels> summarised;
+  // CLOCK_MONOTONIC of the first kernel that is only in a summary: from then on there are no single records. 0: none.
+  uint64_t summaries_begin_monotonic_ns = 0;
   Accounting accounting;
   // (signature index, attributes index) -> kernels. Compared when the report is built: attributes of a function may
   // become known after its first launches.
@@ -255,7 +261,7 @@ struct TraceModel {
   uint64_t synchronization_ns = 0;
   uint64_t overhead_count = 0;
   uint64_t overhead_ns = 0;
-  // Greatest common divisor of kernel durations; 0: no kernel.
+  // EstimateClockStep of the kernels' durations; 0: not known.
   uint64_t clock_step_ns = 0;
   uint64_t clock_pair_count = 0;
   // CLOCK_MONOTONIC of the first and last thing that has a host time.

@@ -336,6 +336,7 @@ absl::StatusOr<uint64_t> TraceReader::FindFrame(uint64_t from) {
 
 void TraceReader::Record(const Damage& damage) {
   ++damage_count_;
+  if (damage.kind == DamageKind::kSequenceGap) ++sequence_gap_count_;
   damaged_bytes_ = SaturatingAdd(damaged_bytes_, damage.length_bytes);
   if (damages_.size() < kMaxDamages) damages_.push_back(damage);
   if (damage_callback_) damage_callback_(damage);

@@ -4,6 +4,16 @@
 // the first kMaxDamages damages. Offsets are 64-bit; the file may be far larger than memory. Damage is never an error
 // of Next: it is skipped, recorded, and the next frame whose checksum holds is read.
 //
+// Next looks at the head at the expected place. If magic, both lengths and the checksum agree, the packet is parsed; a
+// gap in the sequence numbers is recorded, not repaired. Otherwise the span up to the next frame is a Damage: where the
+// head is sound and another head (or the end) stands behind its frame, only that frame is skipped, so that a frame's
+// bytes inside a payload are never taken for a frame; else the next magic whose whole frame checks out is searched for.
+// Every byte of the file is in a frame that was read or in a recorded span.
+//
+// Bounds: a packet has at most kMaxPacketBytes and kMaxPacketFields (checked before it is parsed), a frame is only read
+// if the file holds it, and the search computes at most 16 bytes of checksums for each byte it passes (and 256 MiB in
+// any case).
+//
 //   auto reader = TraceReader::Open("trace.pb");
 //   if (!reader.ok()) return reader.status();
 //   gpuexec::v1::Packet packet;
@@ -91,6 +101,8 @@ class TraceReader {
   // The first kMaxDamages, by offset. Complete once Next returned false.
   const std::vector<Damage>& damages() const { return damages_; }
   uint64_t damage_count() const { return damage_count_; }
+  // Of these, kSequenceGap.
+  uint64_t sequence_gap_count() const { return sequence_gap_count_; }
   // Bytes in skipped spans.
   uint64_t damaged_bytes() const { return damaged_bytes_; }
   // Called for every damage, beyond kMaxDamages too; at once for those found so far.
@@ -146,6 +158,7 @@ class TraceReader {
   uint64_t next_sequence_ = 0;
   std::vector<Damage> damages_;
   uint64_t damage_count_ = 0;
+  uint64_t sequence_gap_count_ = 0;
   uint64_t damaged_bytes_ = 0;
   // Work of FindFrame so far: bytes passed over, and bytes of candidates whose checksum was computed.
   uint64_t searched_bytes_ = 0;

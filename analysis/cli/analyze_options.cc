@@ -47,17 +47,86 @@ absl::Status ParseGrouping(absl::string_view text, Grouping* grouping) {
   return absl::OkStatus();
 }
 
+enum Option : int { kFormat = 1, kTop, kSort, kFilter, kBy, kWide, kOutput, kHelp, kVersion };
+constexpr option kOptions[] = {
+    {"format", required_argument, nullptr, kFormat}, {"top", required_argument, nullptr, kTop},
+    {"sort", required_argument, nullptr, kSort},     {"filter", required_argument, nullptr, kFilter},
+    {"by", required_argument, nullptr, kBy},         {"wide", no_argument, nullptr, kWide},
+    {"output", required_argument, nullptr, kOutput}, {"help", no_argument, nullptr, kHelp},
+    {"version", no_argument, nullptr, kVersion},     {nullptr, 0, nullptr, 0},
+};
+
+absl::Status ParseTop(const std::string& text, std::optional<size_t>* top) {
+  uint64_t count = 0;
+  if (!absl::SimpleAtoi(text, &count)) {
+    return Usage(absl::StrCat("--top: '", Printable(text), "' is not a number of rows (0 shows all)"));
+  }
+  *top = static_cast<size_t>(count);
+  return absl::OkStatus();
+}
+
+absl::Status ParseSort(const std::string& text, SortKey* sort) {
+  const std::optional<SortKey> key = SortKeyFromWord(text);
+  if (!key.has_value()) {
+    return Usage(absl::StrCat("--sort: '", Printable(text), "' is not one of ", absl::StrJoin(AllSortWords(), ", ")));
+  }
+  *sort = *key;
+  return absl::OkStatus();
+}
+
+absl::Status ParseFilter(const std::string& text, NameFilter* filter) {
+  absl::StatusOr<NameFilter> compiled = NameFilter::Compile(text);
+  if (!compiled.ok()) return Usage(absl::StrCat("--filter: ", compiled.status().message()));
+  *filter = *std::move(compiled);
+  return absl::OkStatus();
+}
+
+// `found` as getopt_long names it.
+absl::Status MissingValue(int found) {
+  for (const option& known : kOptions) {
+    if (known.name != nullptr && known.val == found) return Usage(absl::StrCat("--", known.name, " needs a value"));
+  }
+  return Usage(absl::StrCat("-", std::string(1, static_cast<char>(found)), " needs a value"));
+}
+
+// One option that has the value it needs.
+absl::Status Apply(int found, const std::string& argument, AnalyzeOptions* options, std::optional<size_t>* top) {
+  switch (found) {
+    case kFormat:
+      return ParseFormats(argument, &options->formats);
+    case kTop:
+      return ParseTop(argument, top);
+    case kSort:
+      return ParseSort(argument, &options->report.sort);
+    case kFilter:
+      return ParseFilter(argument, &options->report.filter);
+    case kBy:
+      return ParseGrouping(argument, &options->report.grouping);
+    case 'w':
+    case kWide:
+      options->wide = true;
+      break;
+    case 'o':
+    case kOutput:
+      if (argument.empty()) return Usage("--output: the name is empty");
+      options->output = argument;
+      break;
+    case 'h':
+    case kHelp:
+      options->help = true;
+      break;
+    case kVersion:
+      options->version = true;
+      break;
+    default:
+      break;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(const std::vector<std::string>& arguments) {
-  enum Option : int { kFormat = 1, kTop, kSort, kFilter, kBy, kWide, kOutput, kHelp, kVersion };
-  static const option kOptions[] = {
-      {"format", required_argument, nullptr, kFormat}, {"top", required_argument, nullptr, kTop},
-      {"sort", required_argument, nullptr, kSort},     {"filter", required_argument, nullptr, kFilter},
-      {"by", required_argument, nullptr, kBy},         {"wide", no_argument, nullptr, kWide},
-      {"output", required_argument, nullptr, kOutput}, {"help", no_argument, nullptr, kHelp},
-      {"version", no_argument, nullptr, kVersion},     {nullptr, 0, nullptr, 0},
-  };
   // getopt_long wants writable strings and argv[0].
   std::vector<std::string> copies = {"gx-analyze"};
   copies.insert(copies.end(), arguments.begin(), arguments.end());
@@ -75,66 +144,15 @@ absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(const std::vector<std::string
     // A colon in front: a missing argument is told apart from an unknown option.
     const int found = ::getopt_long(argc, argv.data(), ":ho:w", kOptions, nullptr);
     if (found == -1) break;
-    const std::string argument = ::optarg == nullptr ? "" : ::optarg;
-    switch (found) {
-      case kFormat:
-        if (absl::Status status = ParseFormats(argument, &options.formats); !status.ok()) return status;
-        break;
-      case kTop: {
-        uint64_t count = 0;
-        if (!absl::SimpleAtoi(argument, &count)) {
-          return Usage(absl::StrCat("--top: '", Printable(argument), "' is not a number of rows (0 shows all)"));
-        }
-        top = static_cast<size_t>(count);
-        break;
-      }
-      case kSort: {
-        const std::optional<SortKey> key = SortKeyFromWord(argument);
-        if (!key.has_value()) {
-          return Usage(
-              absl::StrCat("--sort: '", Printable(argument), "' is not one of ", absl::StrJoin(AllSortWords(), ", ")));
-        }
-        options.report.sort = *key;
-        break;
-      }
-      case kFilter: {
-        absl::StatusOr<NameFilter> filter = NameFilter::Compile(argument);
-        if (!filter.ok()) return Usage(absl::StrCat("--filter: ", filter.status().message()));
-        options.report.filter = *std::move(filter);
-        break;
-      }
-      case kBy:
-        if (absl::Status status = ParseGrouping(argument, &options.report.grouping); !status.ok()) return status;
-        break;
-      case 'w':
-      case kWide:
-        options.wide = true;
-        break;
-      case 'o':
-      case kOutput:
-        if (argument.empty()) return Usage("--output: the name is empty");
-        options.output = argument;
-        break;
-      case 'h':
-      case kHelp:
-        options.help = true;
-        return options;
-      case kVersion:
-        options.version = true;
-        return options;
-      case ':':
-        for (const option& known : kOptions) {
-          if (known.name != nullptr && known.val == ::optopt) {
-            return Usage(absl::StrCat("--", known.name, " needs a value"));
-          }
-        }
-        return Usage(absl::StrCat("-", std::string(1, static_cast<char>(::optopt)), " needs a value"));
-      default: {
-        // getopt moves operands behind options: the offending word is the one just passed.
-        const size_t at = static_cast<size_t>(std::max(1, std::max(index_before, ::optind - 1)));
-        return Usage(absl::StrCat("unknown option '", Printable(argv[std::min(at, copies.size() - 1)]), "'"));
-      }
+    if (found == ':') return MissingValue(::optopt);
+    if (found == '?') {
+      // getopt moves operands behind options: the offending word is the one just passed.
+      const size_t at = static_cast<size_t>(std::max(1, std::max(index_before, ::optind - 1)));
+      return Usage(absl::StrCat("unknown option '", Printable(argv[std::min(at, copies.size() - 1)]), "'"));
     }
+    const std::string argument = ::optarg == nullptr ? "" : ::optarg;
+    if (absl::Status status = Apply(found, argument, &options, &top); !status.ok()) return status;
+    if (options.help || options.version) return options;
   }
   for (int i = ::optind; i < argc; ++i) options.traces.emplace_back(argv[static_cast<size_t>(i)]);
   if (options.traces.empty()) return Usage("no trace is named");

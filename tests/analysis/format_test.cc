@@ -24,6 +24,14 @@ TEST(FormatTest, CountsHaveCommas) {
   EXPECT_EQ(FormatCount(UINT64_MAX), "18,446,744,073,709,551,615");
 }
 
+TEST(FormatTest, OneOfAThingIsSingular) {
+  EXPECT_EQ(Plural(0, "call"), "0 calls");
+  EXPECT_EQ(Plural(1, "call"), "1 call");
+  EXPECT_EQ(Plural(2000, "call"), "2,000 calls");
+  EXPECT_EQ(Plural(1, "launch", "launches"), "1 launch");
+  EXPECT_EQ(Plural(2, "launch", "launches"), "2 launches");
+}
+
 TEST(FormatTest, BytesAreBinary) {
   EXPECT_EQ(FormatBytes(0), "0 B");
   EXPECT_EQ(FormatBytes(1023), "1023 B");

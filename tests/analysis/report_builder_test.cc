@@ -262,6 +262,75 @@ TEST(FindingsTest, SummarisedAndRefusedLaunchesAreInTheFile) {
               Contains("trace.launch_records_missing"));
 }
 
+TEST(ReportBuilderTest, KernelsInSumsOnlyGetTheirFiguresFromBuckets) {
+  const Report report = Build({R"(
+    kernel_summary { attributes_iid: 1 count: 60 total_ns: 64000 min_ns: 1030 max_ns: 1100 begin_ns: 9000
+                     bucket: [80] bucket_count: [60] }
+    kernel_summary { attributes_iid: 1 count: 40 total_ns: 172000 min_ns: 4100 max_ns: 4400 begin_ns: 8000
+                     bucket: [96] bucket_count: [40] } )"});
+  ASSERT_THAT(report.kernels, SizeIs(1));
+  const KernelGroup& group = report.kernels[0];
+  EXPECT_EQ(group.basis, MedianBasis::kBuckets);
+  EXPECT_TRUE(group.measured_insufficient());
+  EXPECT_EQ(group.calls, 100u);
+  EXPECT_EQ(group.durations.min_ns, 1030u);
+  EXPECT_EQ(group.durations.max_ns, 4400u);
+  EXPECT_NEAR(group.durations.median_ns, 1069, 1);
+  EXPECT_NEAR(group.durations.p95_ns, 4277, 1);
+}
+
+TEST(ReportBuilderTest, TheRunCountsSumsAndSaysWhenSingleRecordsEnd) {
+  const std::string summary =
+      "kernel_summary { attributes_iid: 1 count: 60 total_ns: 600 begin_ns: 401000 } "
+      "launch_summary { count: 70 } "
+      "stats { counter { id: STAT_SIZE_LIMIT_REACHED value: 1 } }";
+  const Report report = Build({Kernels(30, 1, 1, 100'000, 400), summary});
+  const RunSection& run = report.processes[0].run;
+  EXPECT_EQ(run.single_records_end_ns, 400'000u);
+  EXPECT_EQ(run.kernels, 90u);
+  EXPECT_EQ(run.summarised_kernels, 60u);
+  EXPECT_EQ(run.summarised_launches, 70u);
+  EXPECT_DOUBLE_EQ(report.processes[0].devices.at(0).busy_of_wall_ratio, 30 * 400 / 400e3);
+  EXPECT_THAT(report.processes[0].findings,
+              Contains(AllOf(Field(&Finding::id, "STAT_SIZE_LIMIT_REACHED"),
+                             Field(&Finding::details, ElementsAre("single records end at +400 us")))));
+}
+
+TEST(FindingsTest, AGapIsToldAsMissingFramesAndDamagedBytesAsDamage) {
+  TraceModel model = Import({"trailer { reason: REASON_EXIT }"}, {});
+  Damage gap;
+  gap.kind = DamageKind::kSequenceGap;
+  gap.expected = 1;
+  gap.got = 3;
+  model.damages = {gap};
+  model.damage_count = model.sequence_gap_count = 1;
+  model.missing_frame_count = 2;
+  std::vector<TraceModel> models = {model};
+  Report report = BuildReport(models, {});
+  EXPECT_THAT(FindingIds(report), ElementsAre("trace.missing_frames"));
+  EXPECT_THAT(report.processes[0].findings[0].details, ElementsAre(DamageText(gap)));
+
+  Damage bytes;
+  bytes.length_bytes = 1;
+  models[0].damages.push_back(bytes);
+  models[0].damage_count = 2;
+  models[0].damaged_bytes = 1;
+  report = BuildReport(models, {});
+  EXPECT_THAT(FindingIds(report), ElementsAre("trace.damage", "trace.missing_frames"));
+  EXPECT_EQ(report.processes[0].findings[0].text, "damaged places in the file (1 byte skipped)");
+
+  // A number that came before: no frame is missing, but it is odd.
+  models[0].damages = {gap};
+  models[0].damage_count = 1;
+  models[0].missing_frame_count = 0;
+  EXPECT_THAT(FindingIds(BuildReport(models, {})), ElementsAre("trace.frame_order"));
+}
+
+TEST(FindingsTest, ALongDiagnosticIsCut) {
+  const Report report = Build({"diagnostic { text: \"" + std::string(5000, 'x') + "\" }"});
+  EXPECT_EQ(report.processes[0].diagnostics.at(0), std::string(500, 'x') + "...");
+}
+
 TEST(FindingsTest, ALibraryThatCouldNotBeginSaysSoFirst) {
   const Report report = Build({R"(stats { counter { id: STAT_CUPTI_ERRORS value: 1 } }
                                   diagnostic { text: "libcupti.so was not found" }

@@ -108,6 +108,58 @@ TEST(ReportTextTest, WhyNothingWasRecordedIsTheFirstThing) {
   EXPECT_EQ(text.find("no CUPTI"), text.rfind("no CUPTI"));
 }
 
+TEST(ReportTextTest, DiagnosticsAreShownUpToALimit) {
+  Report report = OneKernel();
+  for (int i = 0; i < 100; ++i) report.processes[0].diagnostics.push_back("note " + std::to_string(i));
+  report.processes[0].diagnostic_count = 500;
+  const std::string text = ReportText(report, {});
+  EXPECT_THAT(text, HasSubstr("  said      note 0\n"));
+  EXPECT_THAT(text, HasSubstr("  said      note 19\n  said      ... and 480 more (--wide shows more)\n"));
+  EXPECT_THAT(ReportText(report, {.wide = true}), HasSubstr("  said      note 99\n  said      ... and 400 more\n"));
+}
+
+TEST(ReportTextTest, FiguresFromSumsAreMarkedAndGiveNoVerdict) {
+  Report report = OneKernel();
+  report.kernels[0].basis = MedianBasis::kBuckets;
+  report.kernels[0].clean_count = 0;
+  report.kernels[0].summarised_count = 30;
+  const std::string text = ReportText(report, {});
+  EXPECT_THAT(text, HasSubstr("~2.05 us"));
+  EXPECT_THAT(text, HasSubstr("measured_insufficient (0 clean, 30 in sums only)"));
+  EXPECT_THAT(text, HasSubstr("  ~x: of all calls, known in sums only"));
+  EXPECT_THAT(ReportJson(report), HasSubstr("\"basis\": \"buckets\""));
+}
+
+TEST(ReportTextTest, AfterTheSizeLimitTheRunCountsSumsAndMarksWhatIsFromBefore) {
+  Report report = OneKernel();
+  RunSection& run = report.processes[0].run;
+  run.wall_ns = 20'000'000;
+  run.single_records_end_ns = 12'000'000;
+  run.kernel_launches = 30;
+  run.summarised_launches = 1510;
+  run.summarised_kernels = 1510;
+  run.kernels = 1540;
+  run.synchronization_count = 1;
+  const std::string text = ReportText(report, {});
+  EXPECT_THAT(text, HasSubstr("single records end at +12.0 ms"));
+  EXPECT_THAT(text, HasSubstr("1,540, of them 1,510 in sums only; with a record 30 kernels and 0 graphs"));
+  EXPECT_THAT(text, HasSubstr("1 call, 0 ns waited *"));
+  run.single_records_end_ns.reset();
+  run.summarised_launches = run.summarised_kernels = 0;
+  EXPECT_THAT(ReportText(report, {}), Not(HasSubstr(" *\n")));
+}
+
+TEST(ReportTextTest, ThrottleReasonsHaveOneLabel) {
+  Report report = OneKernel();
+  DeviceSection& device = report.processes[0].devices.emplace_back();
+  device.sample_count = 5;
+  EXPECT_THAT(ReportText(report, {}), HasSubstr("throttle reasons: unmeasured"));
+  device.throttle_sample_count = 5;
+  EXPECT_THAT(ReportText(report, {}), HasSubstr("throttle reasons: none in 5 samples"));
+  device.throttle_reasons = {{"GPU idle", 1}, {"sync boost", 3}};
+  EXPECT_THAT(ReportText(report, {}), HasSubstr("throttle reasons: GPU idle in 1, sync boost in 3 of 5 samples"));
+}
+
 TEST(ReportCsvTest, EveryRowHasAsManyFieldsAsTheHeaderAndQuotesAreDoubled) {
   const std::string csv = ReportCsv(OneKernel());
   EXPECT_THAT(csv, HasSubstr("\"void full<int>(int, \"\"x\"\")\""));

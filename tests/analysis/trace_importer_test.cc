@@ -71,7 +71,7 @@ TEST(TraceImporterTest, TheFirstThreeOfASignatureAreWarmUpAndTheRestIsClean) {
   EXPECT_EQ(model.cells[0].clean.count(), 27u);
   EXPECT_EQ(model.accounting.kernels_joined, 30u);
   EXPECT_EQ(model.accounting.launches_without_kernel, 0u);
-  EXPECT_EQ(model.clock_step_ns, 64u);
+  EXPECT_EQ(model.clock_step_ns, 0u) << "one duration tells no step";
 }
 
 TEST(TraceImporterTest, TheFirstAfterAModuleLoadIsWarmUp) {
@@ -254,6 +254,37 @@ TEST(TraceImporterTest, SummariesOfOneKernelAreAdded) {
   EXPECT_EQ(model.summarised[0].max_ns, 11u);
   EXPECT_EQ(model.accounting.summarised_kernels, 4u);
   EXPECT_EQ(model.accounting.summarised_launches, 3u);
+}
+
+TEST(TraceImporterTest, TheStepOfTheKernelClockIsSeenThroughItsRounding) {
+  const TraceModel model = Import({R"(kernel_batch {
+    count: 12 timing: TIMING_COMPLETE base_start_ns: 10500 start_unit_ns: 1
+    duration_unit_ns: 1 duration_delta: [863, 32, 1, 32, 31, 1, 32, 1, 31, 33, 31, 31]
+    base_correlation_id: 1 correlation_delta: [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1] attributes_iid: [1] })"});
+  EXPECT_EQ(model.clock_step_ns, 32u);
+}
+
+TEST(TraceImporterTest, SingleRecordsEndWhereTheFirstSummaryBegins) {
+  const TraceModel model = Import({"clock_pair { cupti_ns: 100000 monotonic_ns: 7000 }",
+                                   "kernel_summary { attributes_iid: 1 count: 1 begin_ns: 100900 } "
+                                   "kernel_summary { attributes_iid: 1 count: 1 begin_ns: 100500 } "
+                                   "kernel_summary { attributes_iid: 1 count: 1 }"});
+  EXPECT_NE(model.summaries_begin_monotonic_ns, 0u);
+  EXPECT_EQ(Import({"kernel_summary { attributes_iid: 1 count: 1 }"}).summaries_begin_monotonic_ns, 0u);
+}
+
+TEST(TraceImporterTest, BucketsOfADifferentNumberThanTheirCountsAreCountedAsLost) {
+  const TraceModel model = Import({"kernel_summary { attributes_iid: 1 count: 3 bucket: [80, 81] bucket_count: [3] }"});
+  EXPECT_EQ(model.undecodable_record_count, 2u);
+}
+
+TEST(TraceImporterTest, AUseOfAnUndefinedSignatureIsCountedOnceForALaunchAndItsKernel) {
+  const TraceModel model = Import({R"(launch_batch {
+    count: 2 thread_id: 5 window_id: 1 base_enter_monotonic_ns: 10000 enter_delta: [0, 1000]
+    base_correlation_id: 1 correlation_delta: [0, 1] signature_iid: [77] })",
+                                   Kernels(2)});
+  EXPECT_EQ(model.accounting.kernels_joined, 2u);
+  EXPECT_EQ(model.undefined_count.at("signature"), 2u);
 }
 
 }  // namespace
