@@ -43,9 +43,8 @@ bool ActivityBuffers::IsOurs(const uint8_t* data) const noexcept {
 
 bool ActivityBuffers::Complete(const CompletedBuffer& buffer) noexcept {
   if (!IsOurs(buffer.data)) return false;
-  while (!lock_.TryLock()) {
-    // The buffer must not be lost; its holder is only another callback, which will go on.
-  }
+  // Its holder is only another callback or the writer: unless that thread is stopped for good, it goes on.
+  if (!lock_.TryLock()) return false;
   const bool room = queue_size_ < count_;  // Always, unless a buffer came back twice.
   if (room) {
     queue_[(queue_begin_ + queue_size_) % kMaxBuffers] = buffer;
@@ -72,8 +71,8 @@ bool ActivityBuffers::NextCompleted(CompletedBuffer* buffer) noexcept {
 
 void ActivityBuffers::Release(uint8_t* data) noexcept {
   if (!IsOurs(data)) return;
-  while (!lock_.TryLock()) {
-  }
+  // Not had: the buffer is never lent again.
+  if (!lock_.TryLock()) return;
   if (free_count_ < count_) free_[free_count_++] = data;
   lock_.Unlock();
 }

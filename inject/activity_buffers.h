@@ -32,7 +32,7 @@ class ActivityBuffers {
   // [MT] A free buffer; null: all are in use. `recycle_oldest`: then take the oldest unread one instead; *discarded is
   // set to it (its records are lost and must be counted by the caller).
   uint8_t* Take(bool recycle_oldest, CompletedBuffer* discarded) noexcept;
-  // [MT] A buffer comes back from CUPTI. False: not one of ours.
+  // [MT] A buffer comes back from CUPTI. False: not one of ours, or it could not be queued; its records are lost.
   bool Complete(const CompletedBuffer& buffer) noexcept;
 
   // [writer] The oldest unread buffer. False: none.

@@ -22,6 +22,7 @@ constexpr uint32_t kResourceCallbacks[] = {
     CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
     CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED,
     CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
+    CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING,
     CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED,
     CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS,
 };
@@ -60,31 +61,6 @@ size_t CacheIndex(const void* pointer, size_t size) noexcept {
 }
 
 }  // namespace
-
-void ContextTable::Add(uint32_t context_id, uint32_t device_id, void* context) noexcept {
-  Entry& entry = entries_[next_.fetch_add(1, std::memory_order_relaxed) % kSize];
-  entry.id_and_device.store((uint64_t{context_id} + 1) << 32 | device_id, std::memory_order_release);
-  entry.context.store(context, std::memory_order_release);
-}
-
-void ContextTable::Remove(uint32_t context_id) noexcept {
-  // Device() must go on answering: launches of this context are still queued.
-  for (Entry& entry : entries_) {
-    if (entry.id_and_device.load(std::memory_order_acquire) >> 32 == uint64_t{context_id} + 1) {
-      entry.context.store(nullptr, std::memory_order_release);
-    }
-  }
-}
-
-bool ContextTable::Device(uint32_t context_id, uint32_t* device_id) const noexcept {
-  for (const Entry& entry : entries_) {
-    const uint64_t value = entry.id_and_device.load(std::memory_order_acquire);
-    if (value >> 32 != uint64_t{context_id} + 1) continue;
-    *device_id = static_cast<uint32_t>(value);
-    return true;
-  }
-  return false;
-}
 
 void CallbackRouter::EnableCallbacks(CUpti_SubscriberHandle subscriber) noexcept {
   for (const uint32_t* cbid = FollowedCalls(); *cbid != 0; ++cbid) {
@@ -177,6 +153,10 @@ void CallbackRouter::OnCallExit(ThreadState* thread, uint32_t cbid, const CUpti_
         // graph may be replayed in a later one.
         GraphNodeEvent node = thread->call_node;
         thread->call_has_node = false;
+        if (ResultOf(data) != 0) {
+          if (kind == CallKind::kLaunch) Stats().Add(StatId::kLaunchesFailed);
+          break;
+        }
         node.parameters = Describe(cbid, data, nullptr);
         EmitNode(thread, node);
         if (kind == CallKind::kLaunch) Stats().Add(StatId::kLaunchesCaptured);
@@ -219,7 +199,9 @@ LaunchParameters CallbackRouter::Describe(uint32_t cbid, const CUpti_CallbackDat
   LaunchCall call = ReadLaunchCall(cbid, data.functionParams);
   if (stream != nullptr) *stream = call.stream;
   if (call.parameters.readable == 0) return call.parameters;
-  call.parameters.function_index = parts_.functions->Find(call.function, data.context, data.symbolName);
+  // CUPTI gives the name of the kernel for launches only.
+  const char* name = ClassifyCall(cbid).kind == CallKind::kLaunch ? data.symbolName : nullptr;
+  call.parameters.function_index = parts_.functions->Find(call.function, data.context, name);
   if (call.parameters.function_index == 0) Stats().Add(StatId::kFunctionTableFull);
   return call.parameters;
 }
@@ -348,6 +330,7 @@ void CallbackRouter::OnContext(bool created, const CUpti_ResourceData& data) noe
     parts_.contexts->Add(context_id, device_id, data.context);
   } else {
     parts_.contexts->Remove(context_id);
+    parts_.functions->NewEpoch();
     stream_epoch_.fetch_add(1, std::memory_order_relaxed);
   }
   ThreadState* thread = parts_.queues->Current();
@@ -418,10 +401,22 @@ void CallbackRouter::OnGraph(uint32_t cbid, const CUpti_ResourceData& data) noex
     case CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED:
       OnGraphExecCreated(thread, graph);
       break;
-    case CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING:
+    case CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING: {
+      uint32_t graph_id = 0;
+      if (graph.graph != nullptr && cupti.cuptiGetGraphId(graph.graph, &graph_id) == CUPTI_SUCCESS) {
+        EmitGraphDestroyed(thread, graph_id);
+      }
+      break;
+    }
+    case CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING: {
       // A later graph may get this handle: forget what every thread has cached.
       graph_epoch_.fetch_add(1, std::memory_order_relaxed);
+      uint32_t graph_exec_id = 0;
+      if (graph.graphExec != nullptr && cupti.cuptiGetGraphExecId(graph.graphExec, &graph_exec_id) == CUPTI_SUCCESS) {
+        EmitGraphDestroyed(thread, graph_exec_id);
+      }
       break;
+    }
     default:
       break;
   }
@@ -494,6 +489,15 @@ void CallbackRouter::OnGraphExecCreated(ThreadState* thread, const CUpti_GraphDa
     thread->queue.Commit();
   } else {
     Stats().Add(StatId::kGraphTableFull);
+  }
+}
+
+void CallbackRouter::EmitGraphDestroyed(ThreadState* thread, uint32_t graph_id) noexcept {
+  EmitPendingNode(thread);
+  // One that does not fit is forgotten later than it could be, and costs the writer some memory.
+  if (auto* event = thread->queue.Reserve<GraphDestroyedEvent>(EventType::kGraphDestroyed)) {
+    event->graph_id = graph_id;
+    thread->queue.Commit();
   }
 }
 

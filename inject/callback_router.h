@@ -10,39 +10,13 @@
 #include <atomic>
 #include <cstdint>
 
+#include "inject/context_table.h"
 #include "inject/cupti_api.h"
 #include "inject/function_table.h"
 #include "inject/probe_gate.h"
 #include "inject/thread_queue.h"
 
 namespace gx::inject {
-
-// Context id -> what callbacks need of it. Lock-free, of fixed size, never shrinks; the oldest entries are overwritten
-// when a program makes contexts without end.
-class ContextTable {
- public:
-  static constexpr uint32_t kSize = 256;
-  void Add(uint32_t context_id, uint32_t device_id, void* context) noexcept;
-  void Remove(uint32_t context_id) noexcept;
-  // False: not known.
-  bool Device(uint32_t context_id, uint32_t* device_id) const noexcept;
-  // Calls visit(CUcontext) for every context that lives.
-  template <typename Visit>
-  void ForEach(Visit&& visit) const {
-    for (const Entry& entry : entries_) {
-      void* context = entry.context.load(std::memory_order_acquire);
-      if (context != nullptr) visit(context);
-    }
-  }
-
- private:
-  struct Entry {
-    std::atomic<uint64_t> id_and_device{0};  // (context id + 1) << 32 | device id; 0: free.
-    std::atomic<void*> context{nullptr};     // CUcontext; null: destroyed.
-  };
-  Entry entries_[kSize];
-  std::atomic<uint32_t> next_{0};
-};
 
 class CallbackRouter {
  public:
@@ -82,6 +56,7 @@ class CallbackRouter {
   void EmitGraphLaunch(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept;
   void EmitNode(ThreadState* thread, const GraphNodeEvent& node) noexcept;
   void EmitPendingNode(ThreadState* thread) noexcept;
+  void EmitGraphDestroyed(ThreadState* thread, uint32_t graph_id) noexcept;
   void OnGraphNode(ThreadState* thread, uint32_t cbid, const CUpti_ResourceData& data,
                    const CUpti_GraphData& graph) noexcept;
   void OnGraphExecCreated(ThreadState* thread, const CUpti_GraphData& graph) noexcept;

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "GPUEXEC_";
 // Queues and buffers below this do not hold one CUPTI buffer and one queue.
+constexpr uint64_t kMaxMemoryBytes = uint64_t{64} << 30;
 constexpr uint64_t kMinMemoryBytes = uint64_t{8} << 20;
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
 // A name further away than this was not mistyped, it is another name.
@@ -59,6 +60,9 @@ std::optional<uint64_t> ParseSize(std::string_view text) {
 }
 
 // "1.5" -> nanoseconds; digits below a nanosecond are dropped.
+// About three years: sums of such times and a clock stay far from overflow.
+constexpr uint64_t kMaxSeconds = 100'000'000;
+
 std::optional<uint64_t> ParseSeconds(std::string_view text) {
   const size_t dot = text.find('.');
   const std::string_view whole = text.substr(0, dot);
@@ -67,8 +71,7 @@ std::optional<uint64_t> ParseSeconds(std::string_view text) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   if (!std::all_of(decimals.begin(), decimals.end(), is_digit)) return std::nullopt;
   const std::optional<uint64_t> seconds = whole.empty() ? 0 : ParseDigits(whole);
-  // One second of room for the decimals.
-  if (!seconds || *seconds >= UINT64_MAX / kNsPerSecond) return std::nullopt;
+  if (!seconds || *seconds > kMaxSeconds) return std::nullopt;
   uint64_t fraction_ns = 0;
   for (size_t i = 0; i < 9; ++i) {
     fraction_ns = fraction_ns * 10 + (i < decimals.size() ? static_cast<uint64_t>(decimals[i] - '0') : 0);
@@ -134,7 +137,7 @@ constexpr auto kVariables = std::to_array<Variable>({
      "bytes such as 256M, at least 8M",
      [](std::string_view value, Config* config) {
        const std::optional<uint64_t> bytes = ParseSize(value);
-       return bytes && *bytes >= kMinMemoryBytes && SetIf(bytes, &config->memory_bytes);
+       return bytes && *bytes >= kMinMemoryBytes && *bytes <= kMaxMemoryBytes && SetIf(bytes, &config->memory_bytes);
      },
      [](const Config& config) { return std::to_string(config.memory_bytes); }},
     {"GPUEXEC_MAX_BYTES", "BYTES", "size of the trace after which only summaries are kept (K, M, G; 0: no limit)",

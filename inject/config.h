@@ -35,7 +35,8 @@ struct Config {
   bool nvml = true;
   // GPUEXEC_OCCUPANCY=off: do not ask the driver for occupancy and function attributes.
   bool occupancy = true;
-  // GPUEXEC_EXIT_WAIT: seconds that the end of the process may wait for the device and for CUPTI's last buffers.
+  // GPUEXEC_EXIT_WAIT: seconds that the end of the process may wait for the device and for CUPTI's last buffers
+  // together (a device that stays busy: 0.2 s more for the buffers).
   uint64_t exit_wait_ns = 2'000'000'000;
   // GPUEXEC_CUPTI: path of the libcupti to use. Empty: search (see cupti_api.h).
   std::string cupti_path;

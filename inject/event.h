@@ -20,6 +20,7 @@ enum class EventType : uint32_t {
   kContext = 5,
   kModule = 6,
   kNvtx = 7,
+  kGraphDestroyed = 8,
 };
 
 inline constexpr uint32_t kUnknownStream = std::numeric_limits<uint32_t>::max();
@@ -75,6 +76,12 @@ struct GraphExecEvent {
   uint64_t monotonic_ns = 0;
   uint32_t graph_exec_id = 0;
   uint32_t graph_id = 0;
+};
+
+// A graph, or an executable graph (both have ids of one kind), is gone.
+struct GraphDestroyedEvent {
+  uint32_t graph_id = 0;
+  uint32_t padding = 0;
 };
 
 struct ContextEvent {

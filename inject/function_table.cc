@@ -149,7 +149,7 @@ void FunctionTable::AddCode(uint64_t name_hash, uint64_t code_hash, uint32_t mod
 
 uint32_t FunctionTable::AddModule(uint32_t module_id, std::span<const uint8_t> cubin, bool* full) noexcept {
   *full = false;
-  if (codes_ == nullptr || !lock_.TryLock()) return 0;
+  if (codes_ == nullptr) return 0;
   struct Adding {
     FunctionTable* table;
     uint32_t module_id;
@@ -160,12 +160,18 @@ uint32_t FunctionTable::AddModule(uint32_t module_id, std::span<const uint8_t> c
       cubin,
       [](void* user, std::string_view name, std::span<const uint8_t> code) {
         auto* self = static_cast<Adding*>(user);
-        self->table->AddCode(HashBytes(name.data(), name.size()), HashBytes(code.data(), code.size()), self->module_id,
-                             self->full);
+        // Hashed outside the lock: a module may hold hundreds of MB of code, and other threads launch meanwhile.
+        const uint64_t name_hash = HashBytes(name.data(), name.size());
+        const uint64_t code_hash = HashBytes(code.data(), code.size());
+        if (!self->table->lock_.TryLock()) {
+          *self->full = true;
+          return;
+        }
+        self->table->AddCode(name_hash, code_hash, self->module_id, self->full);
+        self->table->lock_.Unlock();
         ++self->count;
       },
       &adding);
-  lock_.Unlock();
   return adding.count;
 }
 

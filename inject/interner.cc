@@ -40,8 +40,22 @@ size_t Interner::BytesHash::operator()(const Key& key) const noexcept {
 uint64_t Interner::Name(std::string_view value) {
   const auto found = names_.find(value);
   if (found != names_.end()) return found->second;
-  const uint64_t iid = names_.size() + 1;
+  const uint64_t iid = ++name_count_;
   names_.emplace(value, iid);
+  encoder_->AddName(iid, value);
+  return iid;
+}
+
+uint64_t Interner::RangeText(std::string_view value) {
+  const auto found = range_texts_.find(value);
+  if (found != range_texts_.end()) return found->second;
+  if (range_texts_.size() >= kRangeTextLimit || range_text_bytes_ >= kRangeTextBytesLimit) {
+    range_texts_.clear();
+    range_text_bytes_ = 0;
+  }
+  const uint64_t iid = ++name_count_;
+  range_texts_.emplace(value, iid);
+  range_text_bytes_ += value.size();
   encoder_->AddName(iid, value);
   return iid;
 }
@@ -63,7 +77,7 @@ void Interner::Thread(uint32_t thread_id) {
   if (threads_.insert(thread_id).second) encoder_->AddThread(thread_id, ReadThreadName(thread_id));
 }
 
-uint64_t Interner::Function(uint32_t function_index) {
+uint64_t Interner::Function(uint32_t function_index, uint32_t context_id) {
   if (function_index == 0) return 0;
   if (function_index < function_iids_.size() && function_iids_[function_index] != 0)
     return function_iids_[function_index];
@@ -96,7 +110,7 @@ uint64_t Interner::Function(uint32_t function_index) {
   encoder_->AddFunction(record);
   function_iids_[function_index] = record.iid;
   if (certain) functions_by_code_.emplace(std::move(key), record.iid);
-  new_functions_.push_back({record.iid, function_index});
+  new_functions_.push_back({record.iid, function_index, context_id});
   return record.iid;
 }
 
@@ -107,10 +121,11 @@ void Interner::NameFunction(uint64_t function_iid, std::string_view name) {
   encoder_->AddFunction(record);
 }
 
-uint64_t Interner::Signature(const LaunchParameters& parameters, uint32_t device_id, bool graph_node) {
+uint64_t Interner::Signature(const LaunchParameters& parameters, uint32_t device_id, bool graph_node,
+                             uint32_t context_id) {
   if (parameters.readable == 0) return 0;
   SignatureKey key;
-  key.function_iid = static_cast<uint32_t>(Function(parameters.function_index));
+  key.function_iid = static_cast<uint32_t>(Function(parameters.function_index, context_id));
   key.device_id = device_id;
   key.grid = parameters.grid;
   key.block = parameters.block;
@@ -141,7 +156,7 @@ uint64_t Interner::Signature(const LaunchParameters& parameters, uint32_t device
     const uint64_t threads = uint64_t{key.block.x} * key.block.y * key.block.z;
     new_signatures_.push_back({iid, parameters.function_index,
                                static_cast<uint32_t>(std::min<uint64_t>(threads, 1u << 20)),
-                               key.dynamic_shared_memory_bytes});
+                               key.dynamic_shared_memory_bytes, context_id});
   }
   return iid;
 }

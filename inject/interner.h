@@ -25,12 +25,14 @@ namespace gx::inject {
 struct NewFunction {
   uint64_t iid = 0;
   uint32_t function_index = 0;
+  uint32_t context_id = 0;  // Of the launch; 0: unknown.
 };
 struct NewSignature {
   uint64_t iid = 0;
   uint32_t function_index = 0;
   uint32_t block_threads = 0;
   uint32_t dynamic_shared_memory_bytes = 0;
+  uint32_t context_id = 0;
 };
 
 class Interner {
@@ -38,10 +40,13 @@ class Interner {
   Interner(TraceEncoder* encoder, const FunctionTable* functions) : encoder_(encoder), functions_(functions) {}
 
   uint64_t Name(std::string_view value);
+  // Text of an NVTX range. A program may make a new one for every range ("step 17"): only so many are remembered, and
+  // one that comes again after that is defined anew.
+  uint64_t RangeText(std::string_view value);
   uint64_t Track(uint32_t device_id, uint32_t context_id, uint32_t stream_id);
   void Thread(uint32_t thread_id);
   // 0 for parameters that could not be read.
-  uint64_t Signature(const LaunchParameters& parameters, uint32_t device_id, bool graph_node);
+  uint64_t Signature(const LaunchParameters& parameters, uint32_t device_id, bool graph_node, uint32_t context_id = 0);
   // `name` is looked at only during the call.
   uint64_t KernelAttributes(const KernelLaunchValues& values, const char* name);
   // Between buffers: CUPTI may use the memory of a name again.
@@ -84,11 +89,17 @@ class Interner {
     uint64_t iid = 0;
   };
 
-  uint64_t Function(uint32_t function_index);
+  uint64_t Function(uint32_t function_index, uint32_t context_id);
 
   TraceEncoder* encoder_;
   const FunctionTable* functions_;
+  static constexpr size_t kRangeTextLimit = 65536;
+  static constexpr size_t kRangeTextBytesLimit = size_t{8} << 20;
+
   std::unordered_map<std::string, uint64_t, TextHash, std::equal_to<>> names_;
+  std::unordered_map<std::string, uint64_t, TextHash, std::equal_to<>> range_texts_;
+  size_t range_text_bytes_ = 0;
+  uint64_t name_count_ = 0;  // Of both.
   std::unordered_map<std::string, uint64_t, TextHash, std::equal_to<>> functions_by_code_;
   std::vector<uint64_t> function_iids_;  // By function index.
   uint64_t function_count_ = 0;

@@ -36,6 +36,7 @@ constexpr uint32_t kFollowed[] = {
     CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2,
     CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset,
     CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2,
+    CUPTI_DRIVER_TRACE_CBID_cuGreenCtxDestroy,
     CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture,
     CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz,
     CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2,
@@ -153,6 +154,7 @@ CallInfo ClassifyCall(uint32_t cbid) noexcept {
     case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2:
     case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset:
     case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuGreenCtxDestroy:
       return {CallKind::kUnload, false};
     case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture:
     case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz:

@@ -278,7 +278,10 @@ int NVTX_API DomainRangePop(nvtxDomainHandle_t domain) {
 }
 
 nvtxDomainHandle_t CreateDomain(const Message& name) noexcept {
-  if (!g_handler.lock.TryLock()) return nullptr;
+  if (!g_handler.lock.TryLock()) {
+    Stats().Add(StatId::kNvtxUnnamed);
+    return nullptr;
+  }
   uint32_t index = 0;
   const uint32_t count = g_handler.domain_count.load(std::memory_order_relaxed);
   for (uint32_t i = 2; i <= count && index == 0; ++i) {
@@ -295,6 +298,7 @@ nvtxDomainHandle_t CreateDomain(const Message& name) noexcept {
     }
   }
   g_handler.lock.Unlock();
+  if (index == 0) Stats().Add(StatId::kNvtxUnnamed);
   // A handle is its index: 0 (no room) is the default domain, as NVTX defines it.
   return reinterpret_cast<nvtxDomainHandle_t>(static_cast<uintptr_t>(index));
 }
@@ -310,10 +314,16 @@ nvtxDomainHandle_t NVTX_API DomainCreateW(const wchar_t* name) {
 }
 
 nvtxStringHandle_t Register(const Message& text) noexcept {
-  if (!g_handler.lock.TryLock()) return nullptr;
+  if (!g_handler.lock.TryLock()) {
+    Stats().Add(StatId::kNvtxUnnamed);
+    return nullptr;
+  }
   char* room = TakeText(sizeof(RegisteredString) + text.bytes + 1);
   g_handler.lock.Unlock();
-  if (room == nullptr) return nullptr;
+  if (room == nullptr) {
+    Stats().Add(StatId::kNvtxUnnamed);
+    return nullptr;
+  }
   auto* registered = reinterpret_cast<RegisteredString*>(room);
   registered->bytes = text.bytes;
   if (text.bytes != 0) std::memcpy(registered->text, text.text, text.bytes);

@@ -1,5 +1,7 @@
 #include "inject/prober.h"
 
+#include <algorithm>
+
 #include "inject/clock.h"
 #include "inject/device_attributes.h"
 
@@ -9,6 +11,9 @@ namespace {
 constexpr uint64_t kIdleWaitNs = 1'000'000'000;
 // While the gate is shut requests wait; look again this often.
 constexpr uint64_t kGateRetryNs = 2'000'000;
+// Requests that wait for their function to be launched again.
+constexpr uint64_t kParkedRetryNs = 50'000'000;
+constexpr size_t kParkedLimit = 4096;
 
 // Our context stays current on the prober thread only inside one call about one function.
 class CurrentContext {
@@ -96,6 +101,7 @@ void Prober::Run() {
   while (!stop_.load(std::memory_order_acquire)) {
     const uint32_t seen = wake_.count();
     bool gate_was_shut = false;
+    UnparkConfirmed();
     while (!stop_.load(std::memory_order_acquire)) {
       Request request;
       {
@@ -103,41 +109,80 @@ void Prober::Run() {
         if (requests_.empty()) break;
         request = requests_.front();
       }
-      if (!Answer(request)) {
+      const Outcome outcome = Answer(request);
+      if (outcome == Outcome::kGateShut) {
         gate_was_shut = true;
         break;
       }
+      if (outcome == Outcome::kStale) Park(request);
       const std::lock_guard<std::mutex> lock(mutex_);
       requests_.pop_front();
     }
-    wake_.WaitFor(seen, gate_was_shut ? kGateRetryNs : kIdleWaitNs);
+    wake_.WaitFor(seen, gate_was_shut ? kGateRetryNs : parked_.empty() ? kIdleWaitNs : kParkedRetryNs);
   }
+  for (const Request& request : parked_) CountUnanswered(request);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const Request& request : requests_) CountUnanswered(request);
 }
 
-bool Prober::Answer(const Request& request) {
+void Prober::Park(const Request& request) {
+  if (parked_.size() >= kParkedLimit) {
+    CountUnanswered(parked_.front());
+    parked_.erase(parked_.begin());
+  }
+  parked_.push_back(request);
+}
+
+bool Prober::Confirmed(const Request& request) const {
+  uint32_t function_index = 0;
+  if (const auto* function = std::get_if<NewFunction>(&request)) function_index = function->function_index;
+  if (const auto* signature = std::get_if<NewSignature>(&request)) function_index = signature->function_index;
+  return parts_.functions->Get(function_index).epoch.load(std::memory_order_acquire) == parts_.functions->epoch();
+}
+
+void Prober::UnparkConfirmed() {
+  const auto confirmed = std::stable_partition(parked_.begin(), parked_.end(),
+                                               [this](const Request& request) { return !Confirmed(request); });
+  const std::lock_guard<std::mutex> lock(mutex_);
+  requests_.insert(requests_.end(), confirmed, parked_.end());
+  parked_.erase(confirmed, parked_.end());
+}
+
+void Prober::CountUnanswered(const Request& request) {
+  if (std::holds_alternative<NewFunction>(request)) Stats().Add(StatId::kFunctionAttributesUnavailable);
+  if (std::holds_alternative<NewSignature>(request)) Stats().Add(StatId::kOccupancyUnavailable);
+}
+
+const void* Prober::ContextFor(uint32_t context_id, const FunctionInfo& info) const {
+  if (parts_.contexts == nullptr) return info.context;
+  // A CUkernel outlives contexts and is launched on several devices: the answer belongs to the launch's own.
+  if (context_id != 0) return parts_.contexts->Living(context_id);
+  return parts_.contexts->IsLiving(info.context) ? info.context : nullptr;
+}
+
+Prober::Outcome Prober::Answer(const Request& request) {
   if (const auto* function = std::get_if<NewFunction>(&request)) return AnswerFunction(*function);
   if (const auto* signature = std::get_if<NewSignature>(&request)) return AnswerOccupancy(*signature);
-  if (const auto* device = std::get_if<DeviceRequest>(&request)) {
-    AnswerDevice(device->device_id);
-    return true;
+  if (const auto* device = std::get_if<DeviceRequest>(&request)) AnswerDevice(device->device_id);
+  if (const auto* marker = std::get_if<Marker>(&request)) {
+    done_ticket_.store(marker->ticket, std::memory_order_release);
   }
-  const auto* marker = std::get_if<Marker>(&request);
-  if (marker != nullptr) done_ticket_.store(marker->ticket, std::memory_order_release);
-  return true;
+  return Outcome::kDone;
 }
 
-bool Prober::AnswerFunction(const NewFunction& request) {
+Prober::Outcome Prober::AnswerFunction(const NewFunction& request) {
   const FunctionInfo& info = parts_.functions->Get(request.function_index);
-  if (!parts_.ask_functions || parts_.cuda->cuFuncGetAttribute == nullptr) return true;
+  if (!parts_.ask_functions || parts_.cuda->cuFuncGetAttribute == nullptr) return Outcome::kDone;
   const GatePass pass(parts_.gate);
-  if (!pass) return false;
-  if (info.epoch.load(std::memory_order_acquire) != parts_.functions->epoch()) {
-    // Its module may be gone: the handle must not be touched any more.
+  if (!pass) return Outcome::kGateShut;
+  if (info.epoch.load(std::memory_order_acquire) != parts_.functions->epoch()) return Outcome::kStale;
+  const void* context = ContextFor(request.context_id, info);
+  if (context == nullptr) {
     Stats().Add(StatId::kFunctionAttributesUnavailable);
-    return true;
+    return Outcome::kDone;
   }
   const CudaApi& cuda = *parts_.cuda;
-  const CurrentContext current(cuda, info.context);
+  const CurrentContext current(cuda, context);
   CUfunction function = AsFunction(info.handle);
   FunctionAnswer answer;
   answer.function_iid = request.iid;
@@ -182,23 +227,25 @@ bool Prober::AnswerFunction(const NewFunction& request) {
     }
   }
   Add(std::move(answer));
-  return true;
+  return Outcome::kDone;
 }
 
-bool Prober::AnswerOccupancy(const NewSignature& request) {
+Prober::Outcome Prober::AnswerOccupancy(const NewSignature& request) {
   const CudaApi& cuda = *parts_.cuda;
   if (!parts_.ask_functions || cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor == nullptr) {
     Stats().Add(StatId::kOccupancyUnavailable);
-    return true;
+    return Outcome::kDone;
   }
   const FunctionInfo& info = parts_.functions->Get(request.function_index);
   const GatePass pass(parts_.gate);
-  if (!pass) return false;
-  if (info.epoch.load(std::memory_order_acquire) != parts_.functions->epoch()) {
+  if (!pass) return Outcome::kGateShut;
+  if (info.epoch.load(std::memory_order_acquire) != parts_.functions->epoch()) return Outcome::kStale;
+  const void* context = ContextFor(request.context_id, info);
+  if (context == nullptr) {
     Stats().Add(StatId::kOccupancyUnavailable);
-    return true;
+    return Outcome::kDone;
   }
-  const CurrentContext current(cuda, info.context);
+  const CurrentContext current(cuda, context);
   OccupancyAnswer answer;
   answer.signature_iid = request.iid;
   int blocks = 0;
@@ -211,7 +258,7 @@ bool Prober::AnswerOccupancy(const NewSignature& request) {
     Stats().Add(StatId::kOccupancyUnavailable);
   }
   Add(std::move(answer));
-  return true;
+  return Outcome::kDone;
 }
 
 void Prober::AnswerDevice(uint32_t device_id) { Add(ReadDevice(*parts_.cuda, device_id)); }

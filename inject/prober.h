@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "inject/context_table.h"
 #include "inject/cuda_api.h"
 #include "inject/function_table.h"
 #include "inject/futex.h"
@@ -38,6 +39,8 @@ class Prober {
   struct Parts {
     const CudaApi* cuda = nullptr;
     const FunctionTable* functions = nullptr;
+    // Null: a function's own context is taken as it is.
+    const ContextTable* contexts = nullptr;
     ProbeGate* gate = nullptr;
     bool ask_functions = true;
     // Called after answers were added.
@@ -68,16 +71,28 @@ class Prober {
   };
   using Request = std::variant<NewFunction, NewSignature, DeviceRequest, Marker>;
 
-  // False: the gate is shut; try again later.
-  bool Answer(const Request& request);
-  bool AnswerFunction(const NewFunction& request);
-  bool AnswerOccupancy(const NewSignature& request);
+  enum class Outcome {
+    kDone,
+    kGateShut,  // Try again soon.
+    kStale,     // Modules were unloaded since: the handle must not be touched before a launch has used it again.
+  };
+
+  Outcome Answer(const Request& request);
+  Outcome AnswerFunction(const NewFunction& request);
+  Outcome AnswerOccupancy(const NewSignature& request);
+  // The context to ask in; null: there is none that lives.
+  const void* ContextFor(uint32_t context_id, const FunctionInfo& info) const;
+  void Park(const Request& request);
+  void UnparkConfirmed();
+  bool Confirmed(const Request& request) const;
+  void CountUnanswered(const Request& request);
   void AnswerDevice(uint32_t device_id);
   void Add(ProbeAnswer answer);
 
   Parts parts_;
   std::mutex mutex_;
   std::deque<Request> requests_;
+  std::vector<Request> parked_;  // The thread's own.
   std::vector<ProbeAnswer> answers_;
   Pulse wake_;
   std::atomic<bool> stop_{false};

@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -52,6 +53,8 @@ constexpr uint32_t kReasonYielded = 3;
 constexpr uint64_t kUnloadWaitNs = 100'000'000;
 // The last frames are small; a disk that takes longer than this loses them rather than hold the program up.
 constexpr uint64_t kWriterWaitNs = 5'000'000'000;
+constexpr uint64_t kLeastFlushWaitNs = 200'000'000;
+constexpr uint64_t kCallersWaitNs = 100'000'000;
 
 struct Session {
   Config config;
@@ -76,6 +79,8 @@ struct Session {
   bool memory_ready = false;
   bool threads_running = false;
   std::atomic<bool> ended{false};
+  // Threads of ours that may be inside the driver or NVML.
+  std::atomic<int> callers_running{0};
 };
 
 // Made at first use, never destroyed.
@@ -125,6 +130,13 @@ std::string ReadWholeFile(const char* path) {
   }
   std::fclose(file);
   return content;
+}
+
+// A folder's name as part of a pattern: its per cent signs mean themselves.
+std::string EscapePattern(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) escaped.append(c == '%' ? 2 : 1, c);
+  return escaped;
 }
 
 HeaderRecord MakeHeader(const Session& session) {
@@ -249,8 +261,16 @@ void RunWriter(Session& session) {
   Guarded([&] { session.writer->Run(); });
   session.writer->MarkFinished();
 }
-void RunProber(Session& session) { session.prober.Run(); }
-void RunNvml(Session& session) { session.nvml.Run(); }
+void RunProber(Session& session) {
+  session.callers_running.fetch_add(1);
+  Guarded([&] { session.prober.Run(); });
+  session.callers_running.fetch_sub(1);
+}
+void RunNvml(Session& session) {
+  session.callers_running.fetch_add(1);
+  Guarded([&] { session.nvml.Run(); });
+  session.callers_running.fetch_sub(1);
+}
 void RunFlusher(Session& session) { session.flusher.Run(); }
 
 // The end of recording, in order: the device, CUPTI's buffers, the writer; each with a deadline. Once: later calls
@@ -264,8 +284,13 @@ void EndSession(uint32_t reason) {
   SetNvtxEnabled(false);
   // A short program's functions are still to be asked about.
   (void)WaitForAnswers(session, session.config.exit_wait_ns / 4);
+  const uint64_t deadline_ns = MonotonicNs() + session.config.exit_wait_ns;
+  const auto remaining_ns = [deadline_ns] {
+    const uint64_t now_ns = MonotonicNs();
+    return std::max(kLeastFlushWaitNs, deadline_ns > now_ns ? deadline_ns - now_ns : 0);
+  };
   session.flusher.Finish();
-  if (!WaitUntil([&] { return session.flusher.device_idle(); }, session.config.exit_wait_ns)) {
+  if (!WaitUntil([&] { return session.flusher.device_idle(); }, remaining_ns())) {
     Stats().Add(StatId::kLaunchesInFlightAtExit);
     session.flusher.StopWaiting();
     // Flushing from here may block as long as the device is busy: bounded by asking another thread of ours.
@@ -276,13 +301,15 @@ void EndSession(uint32_t reason) {
         },
         "gpuexec-flush", &session);
   }
-  if (!WaitUntil([&] { return session.flusher.flushed(); }, session.config.exit_wait_ns)) {
+  if (!WaitUntil([&] { return session.flusher.flushed(); }, remaining_ns())) {
     Stats().Add(StatId::kFinalFlushTimedOut);
   }
   session.writer->Finish(was_capturing ? reason : kReasonDisabled, ReadClockPair(&session.cupti));
   (void)WaitUntil([&] { return session.writer->finished(); }, kWriterWaitNs);
+  // The program goes on into the destructors of the libraries that these two call.
   session.prober.Stop();
   session.nvml.Stop();
+  (void)WaitUntil([&] { return session.callers_running.load() == 0; }, kCallersWaitNs);
   g_state.store(State::kDisabled);
 }
 
@@ -336,6 +363,7 @@ void OnForkInChild() {
   if (before == State::kOff) {
     // Nothing runs yet: this child may become a CUDA process of its own. What NVTX has queued is the parent's.
     GetSession().queues.ForgetAllInChild();
+    Stats().Reset();
     return;
   }
   g_state.store(State::kForked);
@@ -378,6 +406,41 @@ bool Subscribe(Session* session, std::vector<std::string>* problems) {
   return false;
 }
 
+// Tells each part of the others it works with.
+void AttachParts(Session& session, uint64_t start_ns) {
+  Prober::Parts prober_parts;
+  prober_parts.cuda = &session.cuda;
+  prober_parts.functions = &session.functions;
+  prober_parts.contexts = &session.contexts;
+  prober_parts.gate = &session.gate;
+  prober_parts.ask_functions = session.config.occupancy;
+  prober_parts.answered = [] { GetSession().writer->Wake(); };
+  session.prober.Attach(prober_parts);
+  session.recording.Attach(&session.cupti, session.writer.get(), session.config.timing);
+  CallbackRouter::Parts router_parts;
+  router_parts.cupti = &session.cupti;
+  router_parts.queues = &session.queues;
+  router_parts.functions = &session.functions;
+  router_parts.contexts = &session.contexts;
+  router_parts.gate = &session.gate;
+  router_parts.window_id = &session.recording.window_id();
+  router_parts.profiler_region = session.config.region_cuda ? OnProfilerRegion : nullptr;
+  router_parts.before_unload = BeforeUnload;
+  session.router.Attach(router_parts);
+  Flusher::Parts flusher_parts;
+  flusher_parts.config = &session.config;
+  flusher_parts.cupti = &session.cupti;
+  flusher_parts.cuda = &session.cuda;
+  flusher_parts.contexts = &session.contexts;
+  flusher_parts.gate = &session.gate;
+  flusher_parts.buffers = &session.buffers;
+  flusher_parts.recording = &session.recording;
+  flusher_parts.writer = session.writer.get();
+  flusher_parts.start_monotonic_ns = start_ns;
+  flusher_parts.tick = session.config.yield ? WatchForOtherClients : nullptr;
+  session.flusher.Attach(flusher_parts);
+}
+
 }  // namespace
 
 void StartSession() {
@@ -395,6 +458,13 @@ void StartSession() {
   }
   const uint64_t start_ns = MonotonicNs();
   session.rank = FindRank(Environment(), &session.rank_variables);
+  // The file is made later, and the program may change its working directory until then.
+  if (!session.config.output.empty() && session.config.output.front() != '/') {
+    char folder[4096];
+    if (getcwd(folder, sizeof(folder)) != nullptr) {
+      session.config.output = EscapePattern(folder) + "/" + session.config.output;
+    }
+  }
 
   std::vector<std::string> problems = session.config.problems;
   if (!problems.empty()) Stats().Add(StatId::kUnknownVariables, problems.size());
@@ -435,36 +505,7 @@ void StartSession() {
     return;
   }
 
-  Prober::Parts prober_parts;
-  prober_parts.cuda = &session.cuda;
-  prober_parts.functions = &session.functions;
-  prober_parts.gate = &session.gate;
-  prober_parts.ask_functions = session.config.occupancy;
-  prober_parts.answered = [] { GetSession().writer->Wake(); };
-  session.prober.Attach(prober_parts);
-  session.recording.Attach(&session.cupti, session.writer.get(), session.config.timing);
-  CallbackRouter::Parts router_parts;
-  router_parts.cupti = &session.cupti;
-  router_parts.queues = &session.queues;
-  router_parts.functions = &session.functions;
-  router_parts.contexts = &session.contexts;
-  router_parts.gate = &session.gate;
-  router_parts.window_id = &session.recording.window_id();
-  router_parts.profiler_region = session.config.region_cuda ? OnProfilerRegion : nullptr;
-  router_parts.before_unload = BeforeUnload;
-  session.router.Attach(router_parts);
-  Flusher::Parts flusher_parts;
-  flusher_parts.config = &session.config;
-  flusher_parts.cupti = &session.cupti;
-  flusher_parts.cuda = &session.cuda;
-  flusher_parts.contexts = &session.contexts;
-  flusher_parts.gate = &session.gate;
-  flusher_parts.buffers = &session.buffers;
-  flusher_parts.recording = &session.recording;
-  flusher_parts.writer = session.writer.get();
-  flusher_parts.start_monotonic_ns = start_ns;
-  flusher_parts.tick = session.config.yield ? WatchForOtherClients : nullptr;
-  session.flusher.Attach(flusher_parts);
+  AttachParts(session, start_ns);
 
   // Overhead records name threads: by the system's ids, as everything else here does.
   if (session.cupti.cuptiSetThreadIdType != nullptr) {
@@ -488,7 +529,8 @@ void StartSession() {
     return;
   }
   if (session.config.nvml) (void)StartThread(ThreadMain<RunNvml>, "gpuexec-nvml", &session);
-  g_state.store(State::kCapturing);
+  State starting = State::kStarting;  // A fault may have switched us off already.
+  g_state.compare_exchange_strong(starting, State::kCapturing);
   session.router.EnableCallbacks(session.subscriber);
   if (!starts_off) session.recording.Switch(true);
   std::atexit(OnExit);

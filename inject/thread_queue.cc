@@ -1,13 +1,12 @@
 #include "inject/thread_queue.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 
 namespace gx::inject {
 namespace {
@@ -15,8 +14,8 @@ namespace {
 // One pointer of thread-local storage, of the initial-exec kind: it is laid out when the library is loaded (a process
 // keeps about 1.5 KiB of such room for libraries loaded late), so that touching it never allocates.
 __thread ThreadState* t_state __attribute__((tls_model("initial-exec"))) = nullptr;
-// No slot was left for this thread: do not search again at every call.
-__thread bool t_refused __attribute__((tls_model("initial-exec"))) = false;
+// No slot was left for this thread when this many had been freed: search again only when more are. 0: never refused.
+__thread uint32_t t_refused __attribute__((tls_model("initial-exec"))) = 0;
 
 // A queue is read whole between two frames, and a frame stays below the 16 MiB that a reader takes.
 constexpr uint64_t kMaxQueueBytes = uint64_t{8} << 20;
@@ -92,7 +91,9 @@ bool ThreadQueues::Allocate(uint64_t budget_bytes) noexcept {
 
 ThreadState* ThreadQueues::Current() noexcept {
   if (t_state != nullptr) return t_state;
-  if (t_refused || states_ == nullptr) return nullptr;
+  if (states_ == nullptr) return nullptr;
+  const uint32_t freed = freed_.load(std::memory_order_acquire) + 1;
+  if (t_refused == freed) return nullptr;
   const auto thread_id = static_cast<uint32_t>(syscall(SYS_gettid));
   for (uint32_t i = 0; i < slot_count_; ++i) {
     uint32_t expected = 0;
@@ -113,13 +114,13 @@ ThreadState* ThreadQueues::Current() noexcept {
       return t_state;
     }
   }
-  t_refused = true;
+  t_refused = freed;
   return nullptr;
 }
 
 void ThreadQueues::ForgetCurrent() noexcept {
   t_state = nullptr;
-  t_refused = false;
+  t_refused = 0;
 }
 
 void ThreadQueues::ForgetAllInChild() noexcept {
@@ -136,13 +137,14 @@ void ThreadQueues::CollectEndedThreads() noexcept {
   for (uint32_t i = 0; i < used; ++i) {
     const uint32_t thread_id = states_[i].thread_id.load(std::memory_order_acquire);
     if (thread_id == 0 || !states_[i].queue.empty()) continue;
-    char path[64];
-    std::snprintf(path, sizeof(path), "/proc/self/task/%u", thread_id);
-    if (access(path, F_OK) == 0) continue;
+    // Asked of the kernel directly: /proc may be hidden or gone (chroot, sandboxes). Any other answer than "no such
+    // thread" leaves the slot alone: two threads must never share a queue.
+    if (syscall(SYS_tgkill, getpid(), static_cast<pid_t>(thread_id), 0) == 0 || errno != ESRCH) continue;
     // The thread ended before the check, so nothing can have been queued after the test for emptiness, unless it was
     // queued between the two: look again.
     if (!states_[i].queue.empty()) continue;
     states_[i].thread_id.store(0, std::memory_order_release);
+    freed_.fetch_add(1, std::memory_order_release);
   }
 }
 

@@ -2,7 +2,7 @@
 // (the writer thread). A full queue refuses the event; the producer counts it and goes on.
 //
 // Memory is reserved once, at initialisation, as one mapping; a page costs memory when it is first used. Queues of
-// threads that have ended are found by the writer (their task is gone from /proc/self/task) and given to new threads.
+// threads that have ended are found by the writer (the kernel knows their id no more) and given to new threads.
 //
 //   ThreadState* thread = queues.Current();            // null: no queue left
 //   if (auto* event = thread->queue.Reserve<LaunchEvent>(EventType::kLaunch)) { *event = ...; thread->queue.Commit(); }
@@ -176,6 +176,7 @@ class ThreadQueues {
   ThreadState* states_ = nullptr;
   uint32_t slot_count_ = 0;
   std::atomic<uint32_t> high_water_{0};
+  std::atomic<uint32_t> freed_{0};  // Slots freed so far.
   Pulse half_full_;
 };
 

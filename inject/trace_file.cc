@@ -203,7 +203,12 @@ bool TraceFile::Open(const std::string& path, uint64_t pid, std::string* problem
 
 bool TraceFile::StillOurs() const noexcept { return HasIdentity(descriptor_, FileIdentity{device_, inode_}); }
 
-bool TraceFile::Write(std::string_view frame) {
+void TraceFile::CountLost(size_t frame_bytes) noexcept {
+  Stats().Add(StatId::kWriteFailed);
+  Stats().Add(StatId::kBytesLostOnWrite, frame_bytes);
+}
+
+bool TraceFile::Write(std::string_view frame, bool will_retry) {
   if (frame.empty()) return true;
   if (is_open() && !given_up_ && !StillOurs()) {
     given_up_ = true;
@@ -228,8 +233,7 @@ bool TraceFile::Write(std::string_view frame) {
     }
   }
   if (!written) {
-    Stats().Add(StatId::kWriteFailed);
-    Stats().Add(StatId::kBytesLostOnWrite, frame.size());
+    if (!will_retry) CountLost(frame.size());
     return false;
   }
   size_bytes_ += frame.size();

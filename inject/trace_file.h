@@ -12,6 +12,7 @@
 #ifndef GPUEXEC_INJECT_TRACE_FILE_H_
 #define GPUEXEC_INJECT_TRACE_FILE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,11 +30,15 @@ class TraceFile {
   // `problem`, where no file could be had. True with a `problem`: the file has another name (STAT_OUTPUT_NAME_TAKEN).
   [[nodiscard]] bool Open(const std::string& path, uint64_t pid, std::string* problem);
   bool is_open() const { return descriptor_ >= 0; }
+  // The program took our descriptor: nothing will be written any more.
+  bool given_up() const { return given_up_; }
   // The path really used.
   const std::string& path() const { return path_; }
 
-  // Appends a whole frame. Returns false where it was lost (and counted).
-  bool Write(std::string_view frame);
+  // Appends a whole frame. False: it is not in the file; counted as lost unless `will_retry`.
+  bool Write(std::string_view frame, bool will_retry = false);
+  // A frame that is given up after a failed Write with `will_retry`.
+  void CountLost(size_t frame_bytes) noexcept;
   // Bytes in the file that hold whole frames.
   uint64_t size_bytes() const { return size_bytes_; }
 

@@ -24,6 +24,18 @@ constexpr uint64_t kSummaryPeriodNs = 10'000'000'000;
 // Buffers decoded before queues are looked at again: queues are smaller than buffers.
 constexpr int kBuffersPerRound = 4;
 constexpr size_t kInboxRoom = 256;
+// A full disk or an unwritable folder may be mended while the program runs: look again this often, and keep so much.
+constexpr uint64_t kOpenRetryNs = 1'000'000'000;
+constexpr size_t kUnwrittenLimitBytes = size_t{16} << 20;
+
+// Changes whenever a counter does; but the bytes written change with every frame.
+uint64_t SumWithoutBytesWritten(const SelfStats& stats) {
+  uint64_t sum = 0;
+  for (uint32_t id = 0; id < SelfStats::kSize; ++id) {
+    if (id != static_cast<uint32_t>(StatId::kBytesWritten)) sum += stats.Get(static_cast<StatId>(id));
+  }
+  return sum;
+}
 
 template <typename Event>
 bool ReadEvent(const uint8_t* data, uint32_t bytes, Event* event) {
@@ -83,9 +95,10 @@ void Writer::Run() {
     const uint32_t seen = parts_.queues->half_full().count();
     const uint32_t drain_requested = drain_requested_.load(std::memory_order_acquire);
     const bool finish = finish_.load(std::memory_order_acquire);
-    DrainQueues();
-    DrainBuffers();
     DrainInbox();
+    DrainQueues();
+    CountNewExecs();
+    DrainBuffers();
     parts_.prober->Ask(interner_.TakeNewFunctions(), interner_.TakeNewSignatures());
     if (drain_requested != drain_marked_) {
       parts_.prober->Mark(drain_requested);
@@ -233,15 +246,11 @@ void Writer::OnEvent(uint32_t thread_id, EventType type, const uint8_t* data, ui
     case EventType::kGraphExec: {
       GraphExecEvent event;
       if (!ReadEvent(data, bytes, &event)) break;
-      const ClonedNodes& cloned = cloned_nodes_[event.graph_exec_id];
       GraphExecRecord record;
       record.graph_exec_id = event.graph_exec_id;
       record.graph_id = event.graph_id;
       record.created_monotonic_ns = event.monotonic_ns;
-      record.kernel_node_count = cloned.kernels;
-      record.has_conditional_nodes = cloned.conditional;
-      record.undescribed_node_count = cloned.undescribed;
-      encoder_.AddGraphExec(record);
+      new_execs_.push_back(record);
       break;
     }
     case EventType::kContext: {
@@ -278,6 +287,11 @@ void Writer::OnEvent(uint32_t thread_id, EventType type, const uint8_t* data, ui
       encoder_.AddModule(record);
       break;
     }
+    case EventType::kGraphDestroyed: {
+      GraphDestroyedEvent event;
+      if (ReadEvent(data, bytes, &event)) OnGraphDestroyed(event.graph_id);
+      break;
+    }
     case EventType::kNvtx:
       OnNvtx(thread_id, data, bytes);
       break;
@@ -289,10 +303,11 @@ void Writer::OnEvent(uint32_t thread_id, EventType type, const uint8_t* data, ui
 void Writer::OnLaunch(uint32_t thread_id, const LaunchEvent& event) {
   work_seen_ = true;
   interner_.Thread(thread_id);
-  const uint64_t signature_iid = interner_.Signature(event.parameters, DeviceOf(event.context_id), false);
+  const uint64_t signature_iid =
+      interner_.Signature(event.parameters, DeviceOf(event.context_id), false, event.context_id);
   if (event.result == 0) kernels_expected_.fetch_add(1, std::memory_order_relaxed);
   if (SummariesOnly()) {
-    ++launch_summaries_[signature_iid];
+    if (event.result == 0) ++launch_summaries_[signature_iid];
     Stats().Add(StatId::kRecordsSummarised);
     return;
   }
@@ -311,13 +326,11 @@ void Writer::OnGraphLaunch(uint32_t thread_id, const GraphLaunchEvent& event) {
   work_seen_ = true;
   interner_.Thread(thread_id);
   if (event.result == 0) {
-    const auto cloned = cloned_nodes_.find(event.graph_exec_id);
-    if (cloned != cloned_nodes_.end() && !cloned->second.conditional) {
-      kernels_expected_.fetch_add(cloned->second.kernels, std::memory_order_relaxed);
-    }
+    const auto graph = graphs_.find(event.graph_exec_id);
+    if (graph != graphs_.end()) kernels_expected_.fetch_add(graph->second.kernels, std::memory_order_relaxed);
   }
   if (SummariesOnly()) {
-    ++launch_summaries_[0];
+    if (event.result == 0) ++launch_summaries_[0];
     Stats().Add(StatId::kRecordsSummarised);
     return;
   }
@@ -333,6 +346,8 @@ void Writer::OnGraphLaunch(uint32_t thread_id, const GraphLaunchEvent& event) {
 }
 
 void Writer::OnGraphNode(uint32_t thread_id, const GraphNodeEvent& event) {
+  constexpr uint32_t kKernelNode = 0;        // CU_GRAPH_NODE_TYPE_KERNEL, and what CUPTI 13.0 says of every node.
+  constexpr uint32_t kConditionalNode = 13;  // CU_GRAPH_NODE_TYPE_CONDITIONAL
   interner_.Thread(thread_id);
   GraphNodeRecord record;
   record.node_id = event.node_id;
@@ -341,22 +356,61 @@ void Writer::OnGraphNode(uint32_t thread_id, const GraphNodeEvent& event) {
   record.thread_id = thread_id;
   record.created_monotonic_ns = event.monotonic_ns;
   record.updated = event.updated != 0;
-  record.signature_iid = interner_.Signature(event.parameters, DeviceOf(event.context_id), true);
-  constexpr uint32_t kKernelNode = 0;        // CU_GRAPH_NODE_TYPE_KERNEL, and what CUPTI 13.0 says of every node.
-  constexpr uint32_t kConditionalNode = 13;  // CU_GRAPH_NODE_TYPE_CONDITIONAL
+  record.signature_iid = interner_.Signature(event.parameters, DeviceOf(event.context_id), true, event.context_id);
   const bool described = record.signature_iid != 0;
   if (described || event.node_type != kKernelNode) record.node_type = described ? kKernelNode : event.node_type;
+  Graph& graph = graphs_[event.graph_id];
+  graph.conditional = graph.conditional || event.node_type == kConditionalNode;
+  if (described && event.updated == 0) {
+    graph.kernel_nodes.insert(event.node_id);
+    graph_of_node_[event.node_id] = event.graph_id;
+  }
   if (event.original_node_id != 0 && event.updated == 0) {
-    ClonedNodes& cloned = cloned_nodes_[event.graph_id];
-    const bool kernel = kernel_nodes_.contains(event.original_node_id);
-    cloned.kernels += kernel ? 1 : 0;
-    cloned.undescribed += kernel || event.node_type != kKernelNode ? 0 : 1;
-    cloned.conditional = cloned.conditional || event.node_type == kConditionalNode;
-    if (kernel) kernel_nodes_.insert(event.node_id);
-  } else if (described) {
-    kernel_nodes_.insert(event.node_id);
+    graph.clones.emplace_back(event.node_id, event.original_node_id);
+  }
+  if (SummariesOnly() && event.updated != 0) {
+    // A program may update a graph before every replay: these are no fixed number of definitions.
+    Stats().Add(StatId::kRecordsSummarised);
+    return;
   }
   encoder_.AddGraphNode(record);
+}
+
+bool Writer::IsKernelNode(uint64_t node_id) const {
+  const auto home = graph_of_node_.find(node_id);
+  if (home == graph_of_node_.end()) return false;
+  const auto graph = graphs_.find(home->second);
+  return graph != graphs_.end() && graph->second.kernel_nodes.contains(node_id);
+}
+
+void Writer::CountNewExecs() {
+  for (GraphExecRecord& exec : new_execs_) {
+    Graph& graph = graphs_[exec.graph_exec_id];
+    for (const auto& [node_id, original_id] : graph.clones) {
+      if (IsKernelNode(original_id)) {
+        ++graph.kernels;
+        graph.kernel_nodes.insert(node_id);
+        graph_of_node_[node_id] = exec.graph_exec_id;
+      } else {
+        ++graph.undescribed;
+      }
+    }
+    graph.clones = {};
+    exec.kernel_node_count = graph.kernels;
+    exec.undescribed_node_count = graph.undescribed;
+    exec.has_conditional_nodes = graph.conditional;
+    if (graph.conditional) graph.kernels = 0;  // For the accounting at exit: how many run is not known.
+    encoder_.AddGraphExec(exec);
+  }
+  new_execs_.clear();
+}
+
+void Writer::OnGraphDestroyed(uint64_t graph_id) {
+  CountNewExecs();  // One made of this graph may still be waiting.
+  const auto graph = graphs_.find(graph_id);
+  if (graph == graphs_.end()) return;
+  for (const uint64_t node_id : graph->second.kernel_nodes) graph_of_node_.erase(node_id);
+  graphs_.erase(graph);
 }
 
 void Writer::OnNvtx(uint32_t thread_id, const uint8_t* data, uint32_t bytes) {
@@ -379,9 +433,9 @@ void Writer::OnNvtx(uint32_t thread_id, const uint8_t* data, uint32_t bytes) {
   record.kind = static_cast<NvtxKind>(event.kind);
   record.monotonic_ns = event.monotonic_ns;
   record.domain_iid = event.domain_index;
-  if (event.text_bytes != 0) record.name_iid = interner_.Name(std::string_view(text, event.text_bytes));
+  if (event.text_bytes != 0) record.name_iid = interner_.RangeText(std::string_view(text, event.text_bytes));
   if (event.payload_bytes != 0) {
-    record.payload_iid = interner_.Name(std::string_view(text + event.text_bytes, event.payload_bytes));
+    record.payload_iid = interner_.RangeText(std::string_view(text + event.text_bytes, event.payload_bytes));
   }
   record.range_id = event.range_id;
   encoder_.AddNvtxEvent(record);
@@ -461,13 +515,14 @@ void Writer::OnUnknown(uint32_t) { Stats().Add(StatId::kActivityUnknownKind); }
 
 bool Writer::OpenFile() {
   if (file_.is_open()) return true;
-  if (file_refused_) return false;
+  const uint64_t now_ns = MonotonicNs();
+  if (now_ns < next_open_ns_) return false;
+  next_open_ns_ = now_ns + kOpenRetryNs;
   const std::string path = ExpandOutputPattern(parts_.config->output, header_.pid, header_.host_name, parts_.rank);
   std::string problem;
   if (!file_.Open(path, header_.pid, &problem)) {
-    file_refused_ = true;
-    Stats().Add(StatId::kWriteFailed);
-    Log("%s", problem.c_str());
+    if (problem != last_open_problem_) Log("%s", problem.c_str());
+    last_open_problem_ = problem;
     return false;
   }
   if (!problem.empty()) encoder_.AddDiagnostic(StatId::kOutputNameTaken, problem);
@@ -484,23 +539,53 @@ void Writer::WriteFrameIfDue(bool force) {
   if (!force && now_ns - last_frame_ns_ < kFramePeriodNs && encoder_.PendingBytes() < kFrameBytes) return;
   if (summaries_only_ && now_ns - last_summary_ns_ >= kSummaryPeriodNs) AddSummaries();
   last_frame_ns_ = now_ns;
-  WriteFrame();
+  WriteFrame(force);
 }
 
-void Writer::WriteFrame() {
-  if (!OpenFile()) {
-    (void)encoder_.FinishFrame();
-    return;
-  }
+void Writer::WriteFrame(bool last) {
   if (!header_written_) {
     header_.driver_version = parts_.nvml->driver_version();
     encoder_.SetHeader(header_);
     header_written_ = true;
   }
-  encoder_.SetStats(Stats());
-  const std::string_view frame = encoder_.FinishFrame();
-  if (frame.empty()) return;
-  if (file_.Write(frame)) Stats().Add(StatId::kBytesWritten, frame.size());
+  const uint64_t stats_sum = SumWithoutBytesWritten(Stats());
+  const bool stats_changed = stats_sum != written_stats_sum_;
+  if (last || stats_changed || encoder_.PendingBytes() != 0) {
+    written_stats_sum_ = stats_sum;
+    (void)OpenFile();  // First: it may have something to say.
+    encoder_.SetStats(Stats());
+    const std::string_view frame = encoder_.FinishFrame();
+    if (unwritten_frames_.empty() && file_.is_open() && file_.Write(frame, true)) {
+      Stats().Add(StatId::kBytesWritten, frame.size());
+      return;
+    }
+    KeepUnwritten(frame);
+  }
+  if (WriteUnwritten() || !(last || file_.given_up())) return;
+  for (const std::string& frame : unwritten_frames_) file_.CountLost(frame.size());
+  unwritten_frames_.clear();
+  unwritten_bytes_ = 0;
+}
+
+void Writer::KeepUnwritten(std::string_view frame) {
+  // The oldest are kept: they hold the header and the definitions.
+  if (unwritten_bytes_ + frame.size() > kUnwrittenLimitBytes) {
+    file_.CountLost(frame.size());
+    return;
+  }
+  unwritten_frames_.emplace_back(frame);
+  unwritten_bytes_ += frame.size();
+}
+
+bool Writer::WriteUnwritten() {
+  while (!unwritten_frames_.empty()) {
+    const std::string& frame = unwritten_frames_.front();
+    if (!OpenFile() || !file_.Write(frame, true)) return false;
+    Stats().Add(StatId::kBytesWritten, frame.size());
+    unwritten_bytes_ -= frame.size();
+    unwritten_frames_.pop_front();
+  }
+  return true;
 }
 
 bool Writer::SummariesOnly() {
@@ -530,6 +615,7 @@ void Writer::AddSummaries() {
     record.end_ns = summary.end_ns;
     record.buckets.assign(summary.buckets.begin(), summary.buckets.end());
     encoder_.AddKernelSummary(record);
+    if (encoder_.PendingBytes() >= kFrameBytes) WriteFrame(false);
   }
   kernel_summaries_.clear();
   for (const auto& [signature_iid, count] : launch_summaries_) encoder_.AddLaunchSummary(signature_iid, count);

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
@@ -92,6 +93,9 @@ class Writer final : private ActivityVisitor {
   void OnLaunch(uint32_t thread_id, const LaunchEvent& event);
   void OnGraphLaunch(uint32_t thread_id, const GraphLaunchEvent& event);
   void OnGraphNode(uint32_t thread_id, const GraphNodeEvent& event);
+  void OnGraphDestroyed(uint64_t graph_id);
+  void CountNewExecs();
+  bool IsKernelNode(uint64_t node_id) const;
   void OnNvtx(uint32_t thread_id, const uint8_t* data, uint32_t bytes);
   uint64_t TrackOf(uint32_t context_id, uint32_t stream_id);
   uint32_t DeviceOf(uint32_t context_id) const;
@@ -103,7 +107,9 @@ class Writer final : private ActivityVisitor {
   void OnUnknown(uint32_t kind) override;
 
   bool OpenFile();
-  void WriteFrame();
+  void WriteFrame(bool last);
+  bool WriteUnwritten();
+  void KeepUnwritten(std::string_view frame);
   void WriteFrameIfDue(bool force);
   void AddSummaries();
   bool SummariesOnly();
@@ -128,19 +134,27 @@ class Writer final : private ActivityVisitor {
 
   std::atomic<uint64_t> kernels_expected_{0};
   std::atomic<uint64_t> kernels_received_{0};
-  // Nodes known to be kernels, and what was cloned into each graph. An executable graph has the id of its copy.
-  std::unordered_set<uint64_t> kernel_nodes_;
-  struct ClonedNodes {
+  // What is known of the nodes of each graph that lives. An executable graph has the id of the copy that its nodes were
+  // cloned into; its clones' originals may have been recorded by another thread, and so be read a round later.
+  struct Graph {
+    std::unordered_set<uint64_t> kernel_nodes;
+    std::vector<std::pair<uint64_t, uint64_t>> clones;  // (node, original)
+    bool conditional = false;
     uint32_t kernels = 0;
     uint32_t undescribed = 0;
-    bool conditional = false;
   };
-  std::unordered_map<uint64_t, ClonedNodes> cloned_nodes_;
+  std::unordered_map<uint64_t, Graph> graphs_;
+  std::unordered_map<uint64_t, uint64_t> graph_of_node_;
+  std::vector<GraphExecRecord> new_execs_;  // To be counted once every queue has been read.
 
   bool work_seen_ = false;     // A launch or an activity record: the file is wanted.
-  bool file_refused_ = false;  // It could not be had; records are counted and dropped.
+  uint64_t next_open_ns_ = 0;  // The file could not be had: when it is tried again.
+  std::string last_open_problem_;
+  // Frames that could not be written, in order: they hold definitions that later frames use.
+  std::deque<std::string> unwritten_frames_;
+  size_t unwritten_bytes_ = 0;
+  uint64_t written_stats_sum_ = 0;
   bool header_written_ = false;
-  bool definitions_unwritten_ = false;
   uint64_t last_frame_ns_ = 0;
   uint64_t last_thread_check_ns_ = 0;
   std::vector<bool> devices_asked_;

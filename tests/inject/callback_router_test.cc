@@ -634,7 +634,7 @@ TEST_F(CallbackRouterTest, EveryCallbackIsEnabledAndRefusalsAreCounted) {
   TheFakeCupti().refused_callback = CUPTI_DRIVER_TRACE_CBID_cuLaunchGridAsync;
   router_.EnableCallbacks(nullptr);
   EXPECT_EQ(Stat(StatId::kCallbacksRefused), 1u);
-  EXPECT_EQ(TheFakeCupti().enabled_callbacks, followed - 1 + 11);
+  EXPECT_EQ(TheFakeCupti().enabled_callbacks, followed - 1 + 12);
 }
 
 TEST_F(CallbackRouterTest, ThreadsThatLaunchAtOnceRecordInTheirOwnOrder) {

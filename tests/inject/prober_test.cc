@@ -211,13 +211,31 @@ TEST_F(ProberTest, NothingIsAskedWhileTheGateIsShutAndAllOfItAfterwards) {
   EXPECT_THAT(Answers(), SizeIs(2));
 }
 
-TEST_F(ProberTest, AHandleOfAnEarlierEpochIsNotTouched) {
+TEST_F(ProberTest, AHandleOfAnEarlierEpochIsNotTouchedUntilALaunchUsesItAgain) {
   const uint32_t index = Known(kFunction);
   functions_.NewEpoch();
   Start();
   prober_.Ask({{5, index}}, {{9, index, 256, 0}});
   EXPECT_THAT(Answers(), IsEmpty());
   EXPECT_EQ(driver_.calls.load(), 0);
+  EXPECT_EQ(Known(kFunction), index);  // The same name and code: the handle still means this function.
+  std::vector<ProbeAnswer> answers;
+  EXPECT_TRUE(WaitUntil(
+      [&] {
+        for (ProbeAnswer& answer : Answers()) answers.push_back(std::move(answer));
+        return answers.size() >= 2;
+      },
+      uint64_t{10} * 1'000'000'000));
+  EXPECT_GT(driver_.calls.load(), 0);
+}
+
+TEST_F(ProberTest, WhatIsNeverConfirmedIsCountedAtTheEnd) {
+  const uint32_t index = Known(kFunction);
+  functions_.NewEpoch();
+  Start();
+  prober_.Ask({{5, index}}, {{9, index, 256, 0}});
+  EXPECT_THAT(Answers(), IsEmpty());
+  Stop();
   EXPECT_EQ(Stats().Get(StatId::kFunctionAttributesUnavailable), 1u);
   EXPECT_EQ(Stats().Get(StatId::kOccupancyUnavailable), 1u);
 }
