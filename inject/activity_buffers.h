@@ -25,12 +25,15 @@ class ActivityBuffers {
   // timings (per launching thread: from CUPTI 13.0 on each has its own buffer).
   static constexpr size_t kBufferBytes = size_t{1} << 20;
   static constexpr uint32_t kMaxBuffers = 1024;
+  // Beyond the budget, touched only in need.
+  static constexpr uint32_t kReserveBuffers = 64;
 
   // Reserves budget_bytes / kBufferBytes buffers, 4 at least. Call once.
   [[nodiscard]] bool Allocate(uint64_t budget_bytes) noexcept;
 
-  // [MT] A free buffer; null: all are in use. `recycle_oldest`: then take the oldest unread one instead; *discarded is
-  // set to it (its records are lost and must be counted by the caller).
+  // [MT] A free buffer; null: all are in use. `recycle_oldest` is for a CUPTI that must not be given null: then the
+  // oldest unread buffer is taken instead; *discarded is set to it (its records are lost and must be counted by the
+  // caller). Where there is none either, a buffer of a small reserve, which then joins the pool.
   uint8_t* Take(bool recycle_oldest, CompletedBuffer* discarded) noexcept;
   // [MT] A buffer comes back from CUPTI. False: not one of ours, or it could not be queued; its records are lost.
   bool Complete(const CompletedBuffer& buffer) noexcept;
@@ -47,16 +50,18 @@ class ActivityBuffers {
 
  private:
   bool IsOurs(const uint8_t* data) const noexcept;
+  uint8_t* TakeFromReserve() noexcept;
 
   uint8_t* memory_ = nullptr;
   uint32_t count_ = 0;
   SpinLock lock_;
-  uint8_t* free_[kMaxBuffers] = {};
+  uint8_t* free_[kMaxBuffers + kReserveBuffers] = {};
   uint32_t free_count_ = 0;
-  CompletedBuffer queue_[kMaxBuffers] = {};
+  CompletedBuffer queue_[kMaxBuffers + kReserveBuffers] = {};
   uint32_t queue_begin_ = 0;
   uint32_t queue_size_ = 0;
   std::atomic<uint32_t> lent_{0};
+  std::atomic<uint32_t> reserve_used_{0};
   Pulse completed_;
 };
 

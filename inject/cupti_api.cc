@@ -106,9 +106,9 @@ std::string CuptiVersionText(uint32_t version) {
     case 26:
       return "12.8";
     case 27:
-      return "12.8 update 1";
-    case 28:
       return "12.9";
+    case 28:
+      return "12.9 update 1";
     default:
       return "with API version " + std::to_string(version);
   }

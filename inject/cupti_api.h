@@ -70,7 +70,7 @@ std::vector<LibraryCandidate> CuptiCandidates(const std::string& configured,
 // True for CUPTI 12.8 (26) to 13.x. Pure.
 bool SupportedCuptiVersion(uint32_t version);
 
-// "13.0.1" for 130001, "12.8" for 26 (before 13.0 the number counts releases: 26 is 12.8, 28 is 12.9). Pure.
+// "13.0.1" for 130001, "12.8" for 26 (before 13.0 the number counts releases: 26 is 12.8, 27 is 12.9). Pure.
 std::string CuptiVersionText(uint32_t version);
 
 // N of the CUpti_ActivityKernelN that records of this version have; the newest known for later ones. Pure.

@@ -185,8 +185,8 @@ void CUPTIAPI BufferRequested(uint8_t** buffer, size_t* size, size_t* max_record
   Guarded([&] {
     Session& session = GetSession();
     // Before CUPTI 12.9 a null buffer crashes CUPTI (release notes of 12.9; pytorch/kineto#1534): then the oldest
-    // unread buffer is given up instead. Version 28 is 12.9.
-    constexpr uint32_t kNullBufferAllowed = 28;
+    // unread buffer is given up instead. Version 27 is 12.9.
+    constexpr uint32_t kNullBufferAllowed = 27;
     CompletedBuffer discarded;
     *buffer = session.buffers.Take(session.cupti.version < kNullBufferAllowed, &discarded);
     if (discarded.data != nullptr) {

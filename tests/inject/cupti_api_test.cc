@@ -67,7 +67,8 @@ TEST(SupportedCuptiVersion, Is128To13) {
 
 TEST(CuptiVersionText, IsTheToolkitsOwnVersion) {
   EXPECT_EQ(CuptiVersionText(26), "12.8");
-  EXPECT_EQ(CuptiVersionText(28), "12.9");
+  EXPECT_EQ(CuptiVersionText(27), "12.9");
+  EXPECT_EQ(CuptiVersionText(28), "12.9 update 1");
   EXPECT_EQ(CuptiVersionText(130000), "13.0.0");
   EXPECT_EQ(CuptiVersionText(130001), "13.0.1");
   EXPECT_EQ(CuptiVersionText(131502), "13.15.2");
