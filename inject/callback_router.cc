@@ -157,6 +157,8 @@ void CallbackRouter::OnCallExit(ThreadState* thread, uint32_t cbid, const CUpti_
           if (kind == CallKind::kLaunch) Stats().Add(StatId::kLaunchesFailed);
           break;
         }
+        // CUPTI's graph callbacks name no context; the call does.
+        node.context_id = data.contextUid;
         node.parameters = Describe(cbid, data, nullptr);
         EmitNode(thread, node);
         if (kind == CallKind::kLaunch) Stats().Add(StatId::kLaunchesCaptured);

@@ -356,7 +356,9 @@ void Writer::OnGraphNode(uint32_t thread_id, const GraphNodeEvent& event) {
   record.thread_id = thread_id;
   record.created_monotonic_ns = event.monotonic_ns;
   record.updated = event.updated != 0;
-  record.signature_iid = interner_.Signature(event.parameters, DeviceOf(event.context_id), true, event.context_id);
+  if (event.parameters.readable != 0) {
+    record.signature_iid = interner_.Signature(event.parameters, DeviceOf(event.context_id), true, event.context_id);
+  }
   const bool described = record.signature_iid != 0;
   if (described || event.node_type != kKernelNode) record.node_type = described ? kKernelNode : event.node_type;
   Graph& graph = graphs_[event.graph_id];
