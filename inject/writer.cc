@@ -54,8 +54,7 @@ uint32_t DurationBucket(uint64_t duration_ns) {
 
 Writer::Writer(const Parts& parts, HeaderRecord header)
     : parts_(parts), header_(std::move(header)), interner_(&encoder_, parts.functions) {
-  // Leaked with the session: threads may still use it while the process ends.
-  if (parts_.cupti != nullptr) decoder_ = new ActivityDecoder(parts_.cupti);
+  if (parts_.cupti != nullptr) decoder_.emplace(parts_.cupti);
   // The two vectors change places and keep their room: a program that switches a region on and off (a callback) does
   // not allocate here.
   inbox_.reserve(kInboxRoom);
@@ -140,7 +139,7 @@ void Writer::DrainQueues() {
 }
 
 void Writer::DrainBuffers() {
-  if (decoder_ == nullptr) return;
+  if (!decoder_) return;
   CompletedBuffer buffer;
   for (int i = 0;
        (finish_.load(std::memory_order_relaxed) || i < kBuffersPerRound) && parts_.buffers->NextCompleted(&buffer);

@@ -11,6 +11,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -119,7 +120,7 @@ class Writer final : private ActivityVisitor {
   TraceEncoder encoder_;
   TraceFile file_;
   Interner interner_;
-  ActivityDecoder* decoder_ = nullptr;
+  std::optional<ActivityDecoder> decoder_;  // Without CUPTI: none.
 
   std::mutex inbox_mutex_;
   std::vector<InboxItem> inbox_;

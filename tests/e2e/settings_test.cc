@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "tests/e2e/capture.h"
 
@@ -11,6 +12,7 @@ namespace gx::e2e {
 namespace {
 
 namespace v1 = gpuexec::v1;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -40,6 +42,31 @@ TEST_F(Settings, NothingIsRecordedBeforeTheStartTime) {
   EXPECT_EQ(capture.result.out, "launched 100\n");
   EXPECT_THAT(capture.trace.launches, IsEmpty());
   EXPECT_THAT(capture.trace.kernels, IsEmpty());
+}
+
+// The program launches for two seconds at least; where the span begins and ends in it is the machine's affair.
+TEST_F(Settings, ASpanThatBeginsLaterAndEndsEarlierIsRecordedAlone) {
+  const Capture capture =
+      Run({"launch", "n=200", "pause_us=10000"}, {{"GPUEXEC_START_AFTER", "0.3"}, {"GPUEXEC_DURATION", "0.5"}});
+  EXPECT_EQ(capture.result.out, "launched 200\n");
+  const uint64_t recorded = capture.trace.launches.size();
+  EXPECT_GT(recorded, 0u);
+  EXPECT_LT(recorded, 200u);
+  EXPECT_EQ(recorded + capture.trace.Stat(v1::STAT_LAUNCHES_OUTSIDE_REGION), 200u);
+  std::vector<v1::Window::Kind> kinds;
+  for (const auto& [id, window] : capture.trace.windows) kinds.push_back(window.kind());
+  EXPECT_THAT(kinds, ElementsAre(v1::Window::KIND_OFF, v1::Window::KIND_TIMING, v1::Window::KIND_OFF));
+  for (const LaunchRow& launch : capture.trace.launches) EXPECT_EQ(launch.record.window_id, 2u);
+}
+
+TEST_F(Settings, ADurationAloneBeginsAtOnce) {
+  const Capture capture = Run({"launch", "n=150", "pause_us=10000"}, {{"GPUEXEC_DURATION", "0.5"}});
+  const uint64_t recorded = capture.trace.launches.size();
+  EXPECT_GT(recorded, 0u);
+  EXPECT_LT(recorded, 150u);
+  EXPECT_EQ(recorded + capture.trace.Stat(v1::STAT_LAUNCHES_OUTSIDE_REGION), 150u);
+  ASSERT_FALSE(capture.trace.launches.empty());
+  EXPECT_EQ(capture.trace.launches.front().record.window_id, 1u);
 }
 
 TEST_F(Settings, ALibraryThatIsSwitchedOffDoesNothing) {

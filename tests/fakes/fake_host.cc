@@ -120,17 +120,20 @@ CUresult LaunchNth(const Program& program, int i, CUstream stream) {
 
 // ----------------------------------------------------------------------------------------------- scenarios
 
-// launch n=1000 threads=1 streams=1: that many launches per thread, on streams of its own in turn.
+// launch n=1000 threads=1 streams=1 pause_us=0: that many launches per thread, on streams of its own in turn, with a
+// pause after each.
 void Launch(const Options& options) {
   const Program program = Start(options);
   const int count = options.Number("n", 1000);
   const int stream_count = options.Number("streams", 1);
+  const auto pause_us = static_cast<useconds_t>(options.Number("pause_us", 0));
   const auto work = [&] {
     GX_CHECK(cuCtxSetCurrent(program.context));
     std::vector<CUstream> streams(static_cast<size_t>(stream_count));
     for (CUstream& stream : streams) GX_CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     for (int i = 0; i < count; ++i) {
       Check(LaunchNth(program, i, streams[static_cast<size_t>(i) % streams.size()]), "launch");
+      if (pause_us != 0) usleep(pause_us);
     }
     if (options.Number("sync", 1) == 0) return;
     for (CUstream stream : streams) {
