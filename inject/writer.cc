@@ -544,6 +544,7 @@ void Writer::WriteFrameIfDue(bool force) {
 }
 
 void Writer::WriteFrame(bool last) {
+  if (last) next_open_ns_ = 0;  // The last chance.
   if (!header_written_) {
     header_.driver_version = parts_.nvml->driver_version();
     encoder_.SetHeader(header_);

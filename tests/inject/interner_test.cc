@@ -47,6 +47,15 @@ class InternerTest : public ::testing::Test {
   Interner interner_;
 };
 
+TEST_F(InternerTest, RangeTextsAreRememberedUpToALimitAndDefinedAnewBeyondIt) {
+  const uint64_t first = interner_.RangeText("step 0");
+  EXPECT_EQ(interner_.RangeText("step 0"), first);
+  for (int i = 1; i < 70'000; ++i) (void)interner_.RangeText("step " + std::to_string(i));
+  const uint64_t again = interner_.RangeText("step 0");
+  EXPECT_GT(again, uint64_t{70'000}) << "forgotten, and so a new id: ids are never given twice";
+  EXPECT_GT(interner_.Name("axpy"), again) << "names and range texts share their ids";
+}
+
 TEST_F(InternerTest, ANameIsWrittenOnce) {
   const uint64_t first = interner_.Name("axpy");
   EXPECT_EQ(interner_.Name("axpy"), first);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -340,6 +341,56 @@ TEST_F(WriterTest, AFileThatCannotBeMadeIsCountedAndTheWriterEnds) {
   RunToTheEnd();
   EXPECT_TRUE(parts_.writer->finished());
   EXPECT_GE(Stats().Get(StatId::kWriteFailed), 1u);
+}
+
+TEST_F(WriterTest, FramesThatCouldNotBeWrittenComeFirstOnceTheFileCanBeHad) {
+  const std::string folder = parts_.folder.File("out");
+  { std::ofstream(folder) << "in the way"; }
+  parts_.config.output = folder + "/trace.pb";
+  parts_.MakeWriter();
+  std::thread writer([&] { parts_.writer->Run(); });
+  QueueLaunch(1);
+  // Longer than a frame's period: the first frame, with the header, has been tried and kept.
+  std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  std::filesystem::remove(folder);
+  QueueLaunch(2);
+  parts_.writer->Finish(1, {});
+  writer.join();
+  const auto packet = parts_.AllPackets();
+  EXPECT_EQ(packet.header().gpuexec_version(), "test");
+  EXPECT_EQ(Launches(packet), 2u);
+  EXPECT_EQ(Stats().Get(StatId::kWriteFailed), 0u) << "nothing was lost";
+  EXPECT_EQ(parts_.Trace().frame(0).packet().sequence(), 0u);
+}
+
+TEST_F(WriterTest, NodesThatAnotherThreadRecordedAreCountedForTheGraphThatTheyWereClonedInto) {
+  parts_.MakeWriter();
+  // The cloning thread's queue is read first, the recording thread's second.
+  ThreadState* cloning = parts_.queues.Current();
+  ThreadState* recording = nullptr;
+  std::thread([&] { recording = parts_.queues.Current(); }).join();
+  const auto queue_node = [](ThreadState* thread, uint64_t node, uint64_t original, uint32_t graph, bool kernel) {
+    auto* event = thread->queue.Reserve<GraphNodeEvent>(EventType::kGraphNode);
+    event->node_id = node;
+    event->original_node_id = original;
+    event->graph_id = graph;
+    event->parameters.readable = kernel ? 1 : 0;
+    thread->queue.Commit();
+  };
+  queue_node(cloning, 201, 101, 2, false);
+  queue_node(cloning, 202, 102, 2, false);
+  auto* exec = cloning->queue.Reserve<GraphExecEvent>(EventType::kGraphExec);
+  exec->graph_exec_id = 2;
+  exec->graph_id = 1;
+  cloning->queue.Commit();
+  queue_node(recording, 101, 0, 1, true);
+  queue_node(recording, 102, 0, 1, false);
+  QueueLaunch(1);
+  RunToTheEnd();
+  const auto packet = parts_.AllPackets();
+  ASSERT_EQ(packet.graph_exec_size(), 1);
+  EXPECT_EQ(packet.graph_exec(0).kernel_node_count(), 1u);
+  EXPECT_EQ(packet.graph_exec(0).undescribed_node_count(), 1u);
 }
 
 TEST_F(WriterTest, WithoutCuptiQueuesAreWrittenAllTheSame) {
