@@ -60,6 +60,18 @@ size_t CacheIndex(const void* pointer, size_t size) noexcept {
   return static_cast<size_t>((reinterpret_cast<uintptr_t>(pointer) * 0x9E3779B97F4A7C15u) >> 32) % size;
 }
 
+// What launches and graph launches have in common.
+template <typename Event>
+void FillCall(Event* event, const ThreadState& thread, const CUpti_CallbackData& data, uint32_t stream_id,
+              uint32_t result) noexcept {
+  event->enter_monotonic_ns = thread.enter_monotonic_ns;
+  event->correlation_id = data.correlationId;
+  event->context_id = data.contextUid;
+  event->stream_id = stream_id;
+  event->window_id = thread.call_window_id;
+  event->result = result;
+}
+
 }  // namespace
 
 void CallbackRouter::EnableCallbacks(CUpti_SubscriberHandle subscriber) noexcept {
@@ -220,12 +232,7 @@ void CallbackRouter::EmitLaunch(ThreadState* thread, uint32_t cbid, const CUpti_
     Stats().Add(StatId::kLaunchesDroppedQueueFull);
     return;
   }
-  event->enter_monotonic_ns = thread->enter_monotonic_ns;
-  event->correlation_id = data.correlationId;
-  event->context_id = data.contextUid;
-  event->stream_id = stream_id;
-  event->window_id = thread->call_window_id;
-  event->result = result;
+  FillCall(event, *thread, data, stream_id, result);
   event->parameters = parameters;
   thread->queue.Commit();
 }
@@ -241,12 +248,7 @@ void CallbackRouter::EmitGraphLaunch(ThreadState* thread, uint32_t cbid, const C
     Stats().Add(StatId::kLaunchesDroppedQueueFull);
     return;
   }
-  event->enter_monotonic_ns = thread->enter_monotonic_ns;
-  event->correlation_id = data.correlationId;
-  event->context_id = data.contextUid;
-  event->stream_id = stream_id;
-  event->window_id = thread->call_window_id;
-  event->result = result;
+  FillCall(event, *thread, data, stream_id, result);
   event->graph_exec_id = graph_exec_id;
   thread->queue.Commit();
 }

@@ -44,6 +44,19 @@ bool ReadEvent(const uint8_t* data, uint32_t bytes, Event* event) {
   return true;
 }
 
+// What launches and graph launches have in common.
+template <typename Event>
+LaunchRecord MakeLaunch(uint32_t thread_id, const Event& event, uint64_t track_iid) {
+  LaunchRecord record;
+  record.thread_id = thread_id;
+  record.window_id = event.window_id;
+  record.enter_monotonic_ns = event.enter_monotonic_ns;
+  record.correlation_id = event.correlation_id;
+  record.track_iid = track_iid;
+  record.result = event.result;
+  return record;
+}
+
 }  // namespace
 
 uint32_t DurationBucket(uint64_t duration_ns) {
@@ -310,14 +323,8 @@ void Writer::OnLaunch(uint32_t thread_id, const LaunchEvent& event) {
     Stats().Add(StatId::kRecordsSummarised);
     return;
   }
-  LaunchRecord record;
-  record.thread_id = thread_id;
-  record.window_id = event.window_id;
-  record.enter_monotonic_ns = event.enter_monotonic_ns;
-  record.correlation_id = event.correlation_id;
-  record.track_iid = TrackOf(event.context_id, event.stream_id);
+  LaunchRecord record = MakeLaunch(thread_id, event, TrackOf(event.context_id, event.stream_id));
   record.signature_iid = signature_iid;
-  record.result = event.result;
   encoder_.AddLaunch(record);
 }
 
@@ -333,14 +340,8 @@ void Writer::OnGraphLaunch(uint32_t thread_id, const GraphLaunchEvent& event) {
     Stats().Add(StatId::kRecordsSummarised);
     return;
   }
-  LaunchRecord record;
-  record.thread_id = thread_id;
-  record.window_id = event.window_id;
-  record.enter_monotonic_ns = event.enter_monotonic_ns;
-  record.correlation_id = event.correlation_id;
-  record.track_iid = TrackOf(event.context_id, event.stream_id);
+  LaunchRecord record = MakeLaunch(thread_id, event, TrackOf(event.context_id, event.stream_id));
   record.graph_exec_id = event.graph_exec_id;
-  record.result = event.result;
   encoder_.AddLaunch(record);
 }
 
