@@ -24,6 +24,7 @@ constexpr uint64_t kSummaryPeriodNs = 10'000'000'000;
 // Buffers decoded before queues are looked at again: queues are smaller than buffers.
 constexpr int kBuffersPerRound = 4;
 constexpr size_t kInboxRoom = 256;
+constexpr size_t kWaitingBytes = size_t{64} << 10;
 // A full disk or an unwritable folder may be mended while the program runs: look again this often, and keep so much.
 constexpr uint64_t kOpenRetryNs = 1'000'000'000;
 constexpr size_t kUnwrittenLimitBytes = size_t{16} << 20;
@@ -172,6 +173,10 @@ void Writer::DrainBuffers() {
   }
 }
 
+// A process that initialises CUDA and then launches nothing for hours: its clocks alone must not make a file. The
+// header has the first reading, and readings go on with the first launch.
+bool Writer::WaitsTooLong() const { return !work_seen_ && encoder_.PendingBytes() > kWaitingBytes; }
+
 void Writer::DrainInbox() {
   {
     const std::lock_guard<std::mutex> lock(inbox_mutex_);
@@ -179,7 +184,7 @@ void Writer::DrainInbox() {
   }
   for (const InboxItem& item : inbox_read_) {
     if (const auto* pair = std::get_if<ClockPairRecord>(&item)) {
-      encoder_.AddClockPair(*pair);
+      if (!WaitsTooLong()) encoder_.AddClockPair(*pair);
     } else if (const auto* window = std::get_if<WindowRecord>(&item)) {
       encoder_.AddWindow(*window);
     } else if (const auto* diagnostic = std::get_if<DiagnosticItem>(&item)) {
@@ -221,7 +226,7 @@ void Writer::DrainAnswers() {
     if (const auto* device = std::get_if<DeviceRecord>(&answer)) {
       encoder_.AddDevice(*device);
     } else if (const auto* sample = std::get_if<DeviceSampleRecord>(&answer)) {
-      encoder_.AddDeviceSample(*sample);
+      if (!WaitsTooLong()) encoder_.AddDeviceSample(*sample);
     } else if (const auto* text = std::get_if<std::string>(&answer)) {
       encoder_.AddDiagnostic(StatId::kNvmlUnavailable, *text);
     }

@@ -89,6 +89,7 @@ class Writer final : private ActivityVisitor {
   void DrainQueues();
   void DrainBuffers();
   void DrainInbox();
+  bool WaitsTooLong() const;
   void DrainAnswers();
   void OnEvent(uint32_t thread_id, EventType type, const uint8_t* data, uint32_t bytes);
   void OnLaunch(uint32_t thread_id, const LaunchEvent& event);

@@ -393,6 +393,20 @@ TEST_F(WriterTest, NodesThatAnotherThreadRecordedAreCountedForTheGraphThatTheyWe
   EXPECT_EQ(packet.graph_exec(0).undescribed_node_count(), 1u);
 }
 
+TEST_F(WriterTest, ClocksOfAProcessThatLaunchesNothingMakeNoFile) {
+  parts_.MakeWriter();
+  std::thread writer([&] { parts_.writer->Run(); });
+  // Far more readings than a frame holds, each taken by the writer before the next ones come.
+  for (int round = 0; round < 400; ++round) {
+    for (int i = 0; i < 200; ++i) parts_.writer->Post(ClockPairRecord{1, 2, 3, 4});
+    parts_.writer->Wake();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_FALSE(std::filesystem::exists(parts_.config.output));
+  parts_.writer->Finish(1, {});
+  writer.join();
+}
+
 TEST_F(WriterTest, WithoutCuptiQueuesAreWrittenAllTheSame) {
   Writer::Parts parts;
   parts.config = &parts_.config;
