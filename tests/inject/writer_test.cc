@@ -396,9 +396,10 @@ TEST_F(WriterTest, NodesThatAnotherThreadRecordedAreCountedForTheGraphThatTheyWe
 TEST_F(WriterTest, ClocksOfAProcessThatLaunchesNothingMakeNoFile) {
   parts_.MakeWriter();
   std::thread writer([&] { parts_.writer->Run(); });
-  // Far more readings than a frame holds, each taken by the writer before the next ones come.
+  // Far more than a frame's 1 MiB of readings, 40 bytes each, taken by the writer before the next ones come.
+  constexpr uint64_t kLargeNs = uint64_t{1} << 62;
   for (int round = 0; round < 400; ++round) {
-    for (int i = 0; i < 200; ++i) parts_.writer->Post(ClockPairRecord{1, 2, 3, 4});
+    for (int i = 0; i < 200; ++i) parts_.writer->Post(ClockPairRecord{kLargeNs, kLargeNs, kLargeNs, kLargeNs});
     parts_.writer->Wake();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
