@@ -148,6 +148,24 @@ TEST_F(WriterTest, LaunchesAndKernelsBecomeATraceWithHeaderAndTrailer) {
   EXPECT_EQ(parts_.buffers->lent(), 0u);
 }
 
+TEST_F(WriterTest, ManyNotesWakeTheThreadBeforeOneIsLost) {
+  Writer& writer = parts_.MakeWriter();
+  const uint32_t seen = parts_.queues.half_full().count();
+  int posted = 0;
+  while (parts_.queues.half_full().count() == seen && posted < 1000) {
+    writer.Post(WindowRecord{});
+    ++posted;
+  }
+  EXPECT_EQ(posted, 128);
+  EXPECT_EQ(Stats().Get(StatId::kNotesDropped), 0u);
+}
+
+TEST_F(WriterTest, NotesBeyondTheRoomAreDroppedAndCounted) {
+  Writer& writer = parts_.MakeWriter();
+  for (int i = 0; i < 259; ++i) writer.Post(WindowRecord{});
+  EXPECT_EQ(Stats().Get(StatId::kNotesDropped), 3u);
+}
+
 TEST_F(WriterTest, AReadBufferIsFreeAgain) {
   parts_.MakeWriter();
   for (int i = 0; i < 4; ++i) CompleteKernels(1, 32);
