@@ -88,7 +88,8 @@ void Writer::Post(InboxItem item) {
     inbox_.push_back(std::move(item));
     half_full = inbox_.size() == kInboxRoom / 2;
   }
-  // A program that switches recording on and off around every kernel: some 600 notes in the time that the thread sleeps.
+  // A program that switches recording on and off around every kernel: some 600 notes in the time that the thread
+  // sleeps.
   if (half_full) Wake();
 }
 
