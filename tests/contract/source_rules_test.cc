@@ -115,6 +115,17 @@ TEST(Layering, AnalysisIncludesNeitherCudaNorTheInjectedLibrary) {
               IsEmpty());
 }
 
+// The analytical model can be taken into anyone's program: itself, Abseil and the standard library.
+TEST(Layering, TheModelIncludesNeitherProtosNorFilesNorCuda) {
+  EXPECT_THAT(Crossings("analysis/model",
+                        [](std::string_view path) {
+                          return (path.starts_with("analysis/model/") || FolderOf(path).empty()) &&
+                                 !IsCudaHeader(path) && !path.starts_with("gpuexec/") && !IsProtobufClass(path) &&
+                                 path != "fstream" && path != "filesystem" && path != "cstdio";
+                        }),
+              IsEmpty());
+}
+
 TEST(Layering, KernelsIncludeNothingOfOurs) {
   EXPECT_THAT(Crossings("kernels",
                         [](std::string_view path) {
