@@ -27,18 +27,15 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "analysis/model/carveout.h"
 #include "analysis/model/occupancy_limiter.h"
 #include "analysis/model/sm_limits.h"
 
 namespace gx::model {
 
-// The old cudaFuncSetCacheConfig; holds where no carve-out is asked for.
-enum class CachePreference : uint8_t { kNone, kSharedMemory, kL1, kEqual };
-
 // How much shared memory the function may use a block: 48 KiB, or what the device allows to those that opt in.
 enum class SharedMemoryLimit : uint8_t { kDefault, kOptIn };
 
-inline constexpr int64_t kCarveoutDefaultPercent = -1;
 inline constexpr int64_t kMaxBarriersPerBlockCount = 16;      // PTX ISA, bar
 inline constexpr int64_t kMaxPortableClusterBlocksCount = 8;  // CUDA Programming Guide, "Thread Block Clusters"
 
@@ -124,6 +121,7 @@ struct ExactOccupancy {
   int64_t active_warps_count = 0;
   // Active warps over the most that the SM can hold.
   double occupancy_ratio = 0;
+  // Of the smallest of `limits`. None where only a refused cluster stands in the way: no resource is short.
   LimiterSet limiters;
   std::optional<int64_t> next_limit_blocks_count;
   LimiterSet next_limiters;
@@ -140,7 +138,7 @@ struct ExactOccupancy {
   // What the preference leads to by itself; another value than `carveout_used_bytes` is worth a word to the user.
   std::optional<int64_t> carveout_modelled_bytes;
 
-  // Blocks that the whole device holds at a time. Absent without `sm_count`, and for a cluster without
+  // Blocks that the whole device holds at a time. Absent where nothing is known of it. For a cluster without
   // `max_active_clusters_count` an upper bound: a cluster lies within one GPC, so not every slot can be filled.
   std::optional<int64_t> max_resident_blocks_count;
   bool max_resident_blocks_is_upper_bound = false;
@@ -149,8 +147,12 @@ struct ExactOccupancy {
 [[nodiscard]] absl::StatusOr<ExactOccupancy> ComputeExactOccupancy(const SmLimits& limits,
                                                                    const LaunchResources& launch);
 
-// The refusals of the launch's result, one sentence each joined by "; ", with value and limit: "registers: 8 warps of
-// 2304 registers need 18432 a block, 16384 are allowed". Empty where there are none.
+// Static and dynamic shared memory that a block of this launch may use: the default limit or the one of those that
+// opted in, in whole units. The reserve is not in it.
+[[nodiscard]] int64_t SharedMemoryLimitBytes(const SmLimits& limits, const LaunchResources& launch);
+
+// The refusals of the launch's result, one sentence each joined by "; ", with field, value and limit:
+// "threads_per_block_count: got 1025, a block may have 1024". Empty where there are none.
 [[nodiscard]] std::string DescribeRefusals(const SmLimits& limits, const LaunchResources& launch,
                                            const ExactOccupancy& occupancy);
 
