@@ -90,12 +90,13 @@ enum class Sparsity : uint8_t { kDense, kStructured2To4 };
 
 enum class SourceKind : uint8_t {
   kVendorDocument,   // a guide, whitepaper or header of NVIDIA's
+  kDeviceReading,    // what a device of the kind said of itself
   kVendorStatement,  // NVIDIA staff in public, or NVIDIA's code in a public project
-  kThirdParty,       // a database, a measurement or a page of somebody else's
+  kThirdParty,       // a database, a measurement or a page of somebody else's, quoting NVIDIA or not
   kDerived,          // arithmetic from a published product figure
   kUnsourced,        // recalled, not looked up: no public page was found
 };
-// "vendor document", "vendor statement", "third party", "derived", "unsourced".
+// "vendor document", "device reading", "vendor statement", "third party", "derived", "unsourced".
 absl::string_view SourceKindName(SourceKind kind) noexcept;
 
 // Whether a value was read from the device at hand or taken from a table of this library.

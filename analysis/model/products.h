@@ -26,11 +26,16 @@ struct Product {
   int64_t sm_count = 0;
   // Highest SM clock that is published.
   double boost_clock_hz = 0;
+  // The clock that the published tensor rates assume, where it is lower: a headline, no bound.
+  std::optional<double> headline_tensor_clock_hz;
   int64_t memory_bus_bits = 0;
   double memory_bits_per_second_per_pin = 0;
   // As published: within 1 % of bus_bits / 8 x rate, or the note says why not.
   double memory_bytes_per_second = 0;
   int64_t l2_bytes = 0;
+  // What a benchmark got out of the whole L2 with reads (te42kyfo/gpu-benches): empirical. Absent where nobody
+  // published it.
+  std::optional<double> measured_l2_read_bytes_per_clock;
   SourceKind source_kind = SourceKind::kUnsourced;
   absl::string_view source;
   // Public sources disagree on a value of this row; the note says on which.
@@ -43,8 +48,8 @@ absl::Span<const Product> Products() noexcept;
 struct ProductMatch {
   // Never null; static.
   const Product* product = nullptr;
-  // The name does not tell this product from a sibling (memory size, form factor); says which was taken and why. Empty
-  // where the match is clear.
+  // The name does not tell this product from one that is not in the table; says what was taken. Empty where the match
+  // is clear.
   absl::string_view remark;
 };
 
