@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "analysis/launch_residency.h"
+
 namespace gx::analysis {
 namespace pb = gpuexec::v1;
 namespace {
@@ -46,6 +48,13 @@ LaunchConfiguration ConfigurationOf(const TraceModel& model, const SignatureEntr
     launch.registers_per_thread = record->registers_per_thread();
     launch.shared_memory_executed_bytes = record->shared_memory_executed_bytes();
   }
+  const auto device = model.devices.find(signature.device_id());
+  launch.residency =
+      ResidencyOf({.launch = &launch,
+                   .signature = &signature,
+                   .function = function != nullptr && function->has_attributes() ? &function->attributes() : nullptr,
+                   .record = record,
+                   .device = device == model.devices.end() ? nullptr : &device->second.attributes()});
   return launch;
 }
 
@@ -60,6 +69,7 @@ void KeepCommon(LaunchConfiguration* kept, const LaunchConfiguration& other) {
   KeepIfSame(&kept->local_memory_per_thread_bytes, other.local_memory_per_thread_bytes);
   KeepIfSame(&kept->shared_memory_executed_bytes, other.shared_memory_executed_bytes);
   KeepIfSame(&kept->driver_occupancy_blocks_per_sm, other.driver_occupancy_blocks_per_sm);
+  KeepCommon(&kept->residency, other.residency);
   kept->graph_node = kept->graph_node || other.graph_node;
   kept->cooperative = kept->cooperative || other.cooperative;
   kept->programmatic = kept->programmatic || other.programmatic;

@@ -213,6 +213,29 @@ struct Dim {
   friend bool operator==(const Dim&, const Dim&) = default;
 };
 
+// What the analytical model says of a launch (launch_residency.h). Unset: something that the model needs is not known,
+// or it is not the same for all kernels of the row.
+struct LaunchResidency {
+  // Why nothing is known: "no registers known". Empty where something is.
+  std::string unavailable;
+  // Blocks that an SM holds at a time, with the shared memory that it was really set to where a record says so.
+  std::optional<uint64_t> blocks_per_sm;
+  // The same with the shared memory that the function prefers, which is what the driver is asked.
+  std::optional<uint64_t> requested_blocks_per_sm;
+  std::optional<double> occupancy_ratio;
+  // "registers + shared_memory": every resource that lets in no more; and what would limit next.
+  std::optional<std::string> limiters;
+  std::optional<std::string> next_limiters;
+  std::optional<uint64_t> next_blocks_per_sm;
+  // Blocks that the device holds at a time, and how often the grid fills them: 2.5 is two full waves and half of one.
+  std::optional<uint64_t> slot_count;
+  std::optional<double> waves;
+  // Fill of the last of several waves.
+  std::optional<double> tail_fill_ratio;
+  // Clusters: slots are what SMs hold, not what whole clusters fit into. The true number is not known.
+  bool slots_are_upper_bound = false;
+};
+
 // What the launch asked for and the function needs. Unset: not known, or not the same for all kernels of the row.
 struct LaunchConfiguration {
   std::optional<Dim> grid;
@@ -230,6 +253,7 @@ struct LaunchConfiguration {
   std::optional<uint64_t> shared_memory_executed_bytes;
   // The driver's own answer.
   std::optional<uint64_t> driver_occupancy_blocks_per_sm;
+  LaunchResidency residency;
   bool graph_node = false;
   bool cooperative = false;
   bool programmatic = false;

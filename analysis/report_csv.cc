@@ -22,9 +22,15 @@ std::string Quoted(absl::string_view text) {
   return quoted;
 }
 
+constexpr int kDecimals = 6;
+
 template <typename T>
 std::string Number(const std::optional<T>& value) {
   return value.has_value() ? absl::StrCat(*value) : std::string();
+}
+
+std::string Decimal(const std::optional<double>& value) {
+  return value.has_value() ? FormatDecimal(*value, kDecimals) : std::string();
 }
 
 std::string Text(const std::optional<Dim>& dim) {
@@ -34,11 +40,10 @@ std::string Text(const std::optional<Dim>& dim) {
 }  // namespace
 
 std::string ReportCsv(const Report& report) {
-  constexpr int kDecimals = 6;
   std::string out =
       "process,name,short_name,device_id,stream,nvtx,nvtx_at_capture,signature_count,grid,block,cluster,"
       "registers_per_thread,function_registers_per_thread,static_shared_memory_bytes,dynamic_shared_memory_bytes,"
-      "driver_occupancy_blocks_per_sm,"
+      "driver_occupancy_blocks_per_sm,model_blocks_per_sm,model_occupancy_ratio,model_limiters,model_waves,"
       "graph_node,cooperative,programmatic,signature_from_activity,calls,total_ns,share_ratio,verdict,basis,median_ns,"
       "p5_ns,p95_ns,min_ns,max_ns,sample_count,clean_count,warm_up_count,overlapping_count,overlapped_ratio,late_count,"
       "untimed_count,unfinished_count,invalid_count,summarised_count,launches_without_kernel,untimed_launch_count\n";
@@ -63,6 +68,10 @@ std::string ReportCsv(const Report& report) {
         Number(g.launch.static_shared_memory_bytes),
         Number(g.launch.dynamic_shared_memory_bytes),
         Number(g.launch.driver_occupancy_blocks_per_sm),
+        Number(g.launch.residency.blocks_per_sm),
+        Decimal(g.launch.residency.occupancy_ratio),
+        g.launch.residency.limiters.value_or(""),
+        Decimal(g.launch.residency.waves),
         flag(g.launch.graph_node),
         flag(g.launch.cooperative),
         flag(g.launch.programmatic),

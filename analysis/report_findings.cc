@@ -182,6 +182,15 @@ void AddJoinFindings(const TraceModel& model, Findings* findings) {
         std::move(examples);
   }
 
+  std::vector<std::string> occupancies;
+  const uint64_t differing = CountOccupancyDisagreements(model, kMaxDetails, &occupancies);
+  if (differing > 0) {
+    findings
+        ->Add(pb::SEVERITY_NOTICE, "model.occupancy_disagreements", differing,
+              "signatures for which the driver's occupancy and the model's differ")
+        ->details = std::move(occupancies);
+  }
+
   // What the callbacks counted against what is in the file: STAT_LAUNCHES_SEEN in stats.proto says what it counts.
   const uint64_t called = StatValue(model, pb::STAT_LAUNCHES_SEEN) + StatValue(model, pb::STAT_GRAPH_LAUNCHES_SEEN) +
                           StatValue(model, pb::STAT_LAUNCHES_FAILED);

@@ -239,6 +239,23 @@ void WriteDim(const char* key, const std::optional<Dim>& dim, JsonWriter* json) 
   json->EndArray();
 }
 
+void WriteResidency(const LaunchResidency& r, JsonWriter* json) {
+  json->Key("residency");
+  json->BeginObject();
+  json->Member("blocks_per_sm", r.blocks_per_sm);
+  json->Member("requested_blocks_per_sm", r.requested_blocks_per_sm);
+  json->Member("occupancy_ratio", r.occupancy_ratio);
+  json->Member("limiters", r.limiters);
+  json->Member("next_limiters", r.next_limiters);
+  json->Member("next_blocks_per_sm", r.next_blocks_per_sm);
+  json->Member("slot_count", r.slot_count);
+  json->Member("slots_are_upper_bound", r.slots_are_upper_bound);
+  json->Member("waves", r.waves);
+  json->Member("tail_fill_ratio", r.tail_fill_ratio);
+  json->Member("unavailable", r.unavailable);
+  json->EndObject();
+}
+
 void WriteGroup(const Report& report, const KernelGroup& g, JsonWriter* json) {
   json->BeginObject();
   json->Member("process", report.processes[g.process].label);
@@ -261,6 +278,7 @@ void WriteGroup(const Report& report, const KernelGroup& g, JsonWriter* json) {
   json->Member("shared_memory_executed_bytes", g.launch.shared_memory_executed_bytes);
   json->Member("local_memory_per_thread_bytes", g.launch.local_memory_per_thread_bytes);
   json->Member("driver_occupancy_blocks_per_sm", g.launch.driver_occupancy_blocks_per_sm);
+  WriteResidency(g.launch.residency, json);
   json->Member("graph_node", g.launch.graph_node);
   json->Member("cooperative", g.launch.cooperative);
   json->Member("programmatic", g.launch.programmatic);

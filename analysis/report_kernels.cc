@@ -15,6 +15,7 @@
 #include "analysis/printable.h"
 #include "analysis/report_sections.h"
 #include "analysis/summarised_signatures.h"
+#include "analysis/usual_records.h"
 
 namespace gx::analysis {
 namespace pb = gpuexec::v1;
@@ -36,10 +37,9 @@ uint64_t TotalNs(const Item& item) {
 class ProcessKernels {
  public:
   ProcessKernels(const TraceModel& model, size_t process, const ReportRequest& request)
-      : model_(model), process_(process), request_(request), summarised_signatures_(model) {}
+      : model_(model), process_(process), request_(request), summarised_signatures_(model), records_(model) {}
 
   void Build(Report* report) {
-    ChooseRecords();
     GatherItems();
     uint64_t process_total_ns = 0;
     for (const Item& item : items_) process_total_ns += TotalNs(item);
@@ -70,24 +70,6 @@ class ProcessKernels {
       const SignatureEntry* signature = model_.dimensions.signature ? summarised_signatures_.Find(summarised) : nullptr;
       items_.push_back({signature, CellKey{}, nullptr, &summarised});
     }
-  }
-
-  // The kernel record that most kernels of a signature had.
-  void ChooseRecords() {
-    absl::flat_hash_map<const SignatureEntry*, uint64_t> kernel_count;
-    for (const auto& [pair, count] : model_.kernels_by_signature_and_attributes) {
-      const SignatureEntry* signature = &model_.signatures[pair.first];
-      uint64_t& most = kernel_count[signature];
-      uint32_t& chosen = record_by_signature_.try_emplace(signature, kNone).first->second;
-      if (count < most || (count == most && pair.second > chosen)) continue;
-      most = count;
-      chosen = pair.second;
-    }
-  }
-
-  uint32_t RecordOf(const SignatureEntry& signature) const {
-    const auto found = record_by_signature_.find(&signature);
-    return found == record_by_signature_.end() ? signature.attributes : found->second;
   }
 
   const std::string& NameOf(const SignatureEntry& signature) {
@@ -159,7 +141,7 @@ class ProcessKernels {
     for (const Item* item : items) {
       if (item->signature != nullptr && signatures.insert(item->signature).second) {
         names.insert(NameOf(*item->signature));
-        const LaunchConfiguration launch = ConfigurationOf(model_, *item->signature, RecordOf(*item->signature));
+        const LaunchConfiguration launch = ConfigurationOf(model_, *item->signature, records_.Of(*item->signature));
         if (signatures.size() == 1) {
           group.launch = launch;
         } else {
@@ -230,7 +212,7 @@ class ProcessKernels {
   const ReportRequest& request_;
   std::vector<Item> items_;
   SummarisedSignatures summarised_signatures_;
-  absl::flat_hash_map<const SignatureEntry*, uint32_t> record_by_signature_;
+  const UsualRecords records_;
   absl::flat_hash_map<const SignatureEntry*, std::string> full_names_;
 };
 

@@ -21,6 +21,9 @@ void BuildFindings(const TraceModel& model, ProcessSection* section);
 // Kernels whose record disagrees with their launch's signature; appends up to `max_examples` descriptions.
 uint64_t CountSignatureDisagreements(const TraceModel& model, size_t max_examples, std::vector<std::string>* examples);
 
+// Signatures for which the driver's occupancy and the model's differ (report_occupancy.cc); examples as above.
+uint64_t CountOccupancyDisagreements(const TraceModel& model, size_t max_examples, std::vector<std::string>* examples);
+
 // Section 2, report_provenance.cc and report_devices.cc.
 ProvenanceSection BuildProvenance(const TraceModel& model);
 // recorded_ns: how long single records were kept, of which the device was busy for a part.

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "analysis/format.h"
 #include "analysis/report_names.h"
 #include "analysis/text_table.h"
@@ -113,6 +115,20 @@ KernelColumn Words(absl::string_view title, size_t min_width, int leave_out_rank
           std::move(text)};
 }
 
+// In the words of the columns beside it.
+std::string LimitText(const LaunchResidency& residency) {
+  if (!residency.limiters.has_value()) return std::string(kUnknown);
+  return absl::StrReplaceAll(*residency.limiters, {{"registers", "regs"}, {"shared_memory", "smem"}, {" + ", "+"}});
+}
+
+// Two digits after the point: the fraction is the fill of the last wave.
+std::string WavesText(const LaunchResidency& residency) {
+  if (!residency.waves.has_value()) return std::string(kUnknown);
+  const double waves = *residency.waves;
+  const std::string text = waves > 0 && waves < 0.01 ? "<0.01" : absl::StrFormat("%.2f", waves);
+  return absl::StrCat(residency.slots_are_upper_bound ? ">=" : "", text);
+}
+
 // What tells rows apart beside the kernel. Columns that would be empty everywhere are left out, here and below.
 void AddGroupColumns(const Report& report, std::vector<KernelColumn>* columns) {
   constexpr size_t kMinGroupColumns = 16;
@@ -170,7 +186,13 @@ void AddKernelColumns(const Report& report, bool wide, std::vector<KernelColumn>
       Number("regs", 5, [](const KernelGroup& g) { return OptionalText(g.launch.registers_per_thread); }));
   columns->push_back(Number("smem", 9, [](const KernelGroup& g) { return SharedText(g.launch); }));
   columns->push_back(Number(
-      "blocks/SM", 10, [](const KernelGroup& g) { return OptionalText(g.launch.driver_occupancy_blocks_per_sm); }));
+      "blocks/SM", 17, [](const KernelGroup& g) { return OptionalText(g.launch.driver_occupancy_blocks_per_sm); }));
+  columns->push_back(Number("occupancy", 10, [](const KernelGroup& g) {
+    const std::optional<double>& ratio = g.launch.residency.occupancy_ratio;
+    return ratio.has_value() ? FormatRatio(*ratio) : std::string(kUnknown);
+  }));
+  columns->push_back(Words("limit", 0, 16, [](const KernelGroup& g) { return LimitText(g.launch.residency); }));
+  columns->push_back(Number("waves", 15, [](const KernelGroup& g) { return WavesText(g.launch.residency); }));
   if (AnyGroup(report, [](const KernelGroup& g) { return KindText(g.launch) != kUnknown; })) {
     columns->push_back(Words("launch", 0, 6, [](const KernelGroup& g) { return KindText(g.launch); }));
   }
@@ -204,6 +226,11 @@ void WriteLegend(const Report& report, const std::vector<std::string>& left_out,
     out->Line(absl::StrCat("  smem: static+dynamic bytes a block",
                            shown("blocks/SM") ? "; blocks/SM: the driver's occupancy." : "."));
   }
+  if (shown("occupancy")) {
+    out->Line(absl::StrCat("  occupancy: the model's, of an SM's warps; no measurement of how many were active",
+                           shown("limit") ? "; limit: what lets in no more blocks." : "."));
+  }
+  if (shown("waves")) out->Line("  waves: blocks of the grid over those that the device holds at a time.");
 }
 
 }  // namespace

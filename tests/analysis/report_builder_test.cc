@@ -71,6 +71,26 @@ std::vector<std::string> Names(const Report& report) {
   return names;
 }
 
+// Where the driver and the model differ one of them is wrong: the report says so, and for which kernel.
+TEST(ReportBuilderTest, ADriverThatHoldsOtherBlocksThanTheModelIsAFinding) {
+  const auto occupancy_findings = [](int driver_blocks) {
+    const Report report =
+        Build({"device { device_id: 0 attributes { compute_capability_major: 9 compute_capability_minor: 0 } } "
+               "function { iid: 1 name_iid: 1 attributes { registers_per_thread: 64 max_threads_per_block: 1024 "
+               "  preferred_shared_memory_carveout: -1 } } "
+               "signature { iid: 1 function_iid: 1 grid_x: 4 grid_y: 1 grid_z: 1 block_x: 256 block_y: 1 block_z: 1 "
+               "  driver_occupancy { max_active_blocks_per_multiprocessor: " +
+               std::to_string(driver_blocks) + " } }"});
+    std::vector<std::vector<std::string>> details;
+    for (const Finding& finding : report.processes[0].findings) {
+      if (finding.id == "model.occupancy_disagreements") details.push_back(finding.details);
+    }
+    return details;
+  };
+  EXPECT_THAT(occupancy_findings(4), IsEmpty());
+  EXPECT_THAT(occupancy_findings(3), ElementsAre(ElementsAre("gemm: the driver holds 3 blocks an SM, the model 4")));
+}
+
 TEST(ReportBuilderTest, RowsAreSortedByTotalAndSharesSumToOne) {
   const Report report = Build(ThreeKernels());
   EXPECT_THAT(Names(report), ElementsAre("gemm", "add", "add"));
