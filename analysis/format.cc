@@ -1,6 +1,7 @@
 #include "analysis/format.h"
 
 #include <array>
+#include <charconv>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -79,6 +80,13 @@ std::string FormatDecimal(double value, int decimals) {
   while (text.back() == '0') text.pop_back();
   if (text.back() == '.') text.pop_back();
   return text;
+}
+
+std::string ShortestDouble(double value) {
+  // The longest is "-2.2250738585072014e-308".
+  std::array<char, 32> text{};
+  const std::to_chars_result end = std::to_chars(text.data(), text.data() + text.size(), value);
+  return {text.data(), end.ptr};
 }
 
 }  // namespace gx::analysis

@@ -27,6 +27,8 @@ namespace gx::model {
 
 inline constexpr int64_t kSectorBytes = 32;
 inline constexpr int64_t kCacheLineBytes = 128;
+// Largest piece that is counted; the largest pages of a GPU are smaller.
+inline constexpr int64_t kMaxSectorBytes = int64_t{1} << 40;
 
 struct SectorCount {
   int64_t sector_bytes = kSectorBytes;
@@ -46,7 +48,7 @@ struct SectorCount {
   std::optional<double> unique_bytes_ratio() const;
 };
 
-// sector_bytes: 1 or more; 32 and 128 are the widths of the hardware.
+// sector_bytes: 1 to 2^40; 32 and 128 are the widths of the hardware. Pieces start at multiples of it.
 [[nodiscard]] absl::StatusOr<SectorCount> CountSectors(const WarpAccess& access, int64_t sector_bytes = kSectorBytes);
 
 // Sums over requests of one sector width. Requests without an active lane are not issued and not counted.

@@ -20,6 +20,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "analysis/model/banks.h"
 #include "analysis/model/sectors.h"
 #include "analysis/model/warp_access.h"
 
@@ -93,7 +94,8 @@ struct BankTotals {
   int64_t excess_wavefront_count() const { return wavefront_count - ideal_wavefront_count; }
 };
 // The same over a view of shared memory: its base is the tile's place in it, its row stride the pitch with padding.
-[[nodiscard]] absl::StatusOr<BankTotals> CountTileBanks(const MatrixView& shared, const OwnerMap& map);
+[[nodiscard]] absl::StatusOr<BankTotals> CountTileBanks(const MatrixView& shared, const OwnerMap& map,
+                                                        const BankRules& rules = {});
 
 }  // namespace gx::model
 

@@ -2,7 +2,7 @@
 //
 //   gx-occupancy-compare SWEEP.tsv
 //
-// On stdout one line a check: check, figure, bar, ok or NO, separated by tabs (tools/device_test's table). On stderr
+// On stdout one line a check: check, bar, figure, ok or NO, separated by tabs (tools/device_test's table). On stderr
 // the first differences. Exit code: 0 every check passed, 1 some did not, 2 wrong usage or a file that is none.
 #include <cstddef>
 #include <cstdio>
@@ -31,7 +31,7 @@ size_t CountDifferences(const gx::model::Sweep& sweep, const std::vector<Point>&
 
 bool PrintCheck(const char* check, size_t points, size_t differences, size_t least_points) {
   const bool ok = differences == 0 && points >= least_points;
-  std::printf("%s\t%zu of %zu points differ\t0 of %zu or more\t%s\n", check, differences, points, least_points,
+  std::printf("%s\t0 of %zu or more\t%zu of %zu points differ\t%s\n", check, least_points, differences, points,
               ok ? "ok" : "NO");
   return ok;
 }
