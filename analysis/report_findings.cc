@@ -187,7 +187,9 @@ void AddJoinFindings(const TraceModel& model, Findings* findings) {
   if (differing > 0) {
     findings
         ->Add(pb::SEVERITY_NOTICE, "model.occupancy_disagreements", differing,
-              "signatures for which the driver's occupancy and the model's differ")
+              "signatures for which the driver's occupancy and the model's differ",
+              "from compute capability 9.0 on a kernel that uses several named barriers (bar.sync in PTX) holds fewer "
+              "blocks; a trace does not say how many it uses, so that the driver is right then")
         ->details = std::move(occupancies);
   }
 

@@ -136,10 +136,6 @@ std::optional<std::string> Difference(const Sweep& sweep, const SweepPoint& poin
                         point.carveout_percent, ", ", point.threads_per_block_count, " threads: runtime ",
                         Answer(point.blocks_per_sm_count, point.error), ", model ", model);
   };
-  if (point.threads_per_block_count > point.kernel_max_threads_count) {
-    if (point.blocks_per_sm_count.value_or(0) == 0) return std::nullopt;
-    return differs("0 (above the kernel's own launch bound)");
-  }
   LaunchResources launch;
   launch.threads_per_block_count = point.threads_per_block_count;
   launch.registers_per_thread_count = point.registers_per_thread_count;

@@ -58,7 +58,8 @@ struct Sweep {
 [[nodiscard]] absl::StatusOr<Sweep> ReadSweep(std::istream& in);
 
 // Why the two answers differ: "line 12: registers_60: 256 threads ...: runtime 3, model 4 (registers)". Absent: they
-// agree. A block larger than the kernel's own launch bound is no question to the model: the runtime has to refuse it.
+// agree. Like the runtime, the model does not look at the kernel's own launch bound (kernel_max_threads_count), above
+// which a launch is refused whatever the occupancy.
 [[nodiscard]] std::optional<std::string> Difference(const Sweep& sweep, const SweepPoint& point);
 [[nodiscard]] std::optional<std::string> Difference(const Sweep& sweep, const ClusterPoint& point);
 
