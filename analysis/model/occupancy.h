@@ -26,7 +26,7 @@ namespace gx::model {
 struct SmBudget {
   int64_t max_blocks_count = 0;
   // Absent: no limit of its own; the warps limit remains.
-  std::optional<int64_t> max_threads_count;
+  std::optional<int64_t> max_threads_count = std::nullopt;
   int64_t max_warps_count = 0;
   int64_t registers_count = 0;
   int64_t shared_memory_bytes = 0;
@@ -49,7 +49,7 @@ struct Occupancy {
   // Active warps over the most that the SM can hold.
   double occupancy_ratio = 0;
   LimiterSet limiters;
-  std::optional<int64_t> next_limit_blocks_count;
+  std::optional<int64_t> next_limit_blocks_count = std::nullopt;
   LimiterSet next_limiters;
 };
 

@@ -48,13 +48,13 @@ struct LaunchResources {
   int64_t dynamic_shared_memory_bytes = 0;
   SharedMemoryLimit shared_memory_limit = SharedMemoryLimit::kOptIn;
   // cudaFuncAttributeMaxDynamicSharedMemorySize. Absent: what the launch uses.
-  std::optional<int64_t> max_dynamic_shared_memory_bytes;
+  std::optional<int64_t> max_dynamic_shared_memory_bytes = std::nullopt;
   // cudaFuncAttributePreferredSharedMemoryCarveout, or the launch's own: -1 no preference, else 0 to 100.
   int64_t carveout_percent = kCarveoutDefaultPercent;
   CachePreference cache_preference = CachePreference::kNone;
   // Shared memory that the SM was really set to (CUPTI: sharedMemoryExecuted). A preference is only a hint, so this
   // wins.
-  std::optional<int64_t> carveout_executed_bytes;
+  std::optional<int64_t> carveout_executed_bytes = std::nullopt;
   // What the CUDA runtime assumes: 1.
   int64_t barriers_per_block_count = 1;
   int64_t virtual_resources_per_block_count = 0;
@@ -63,10 +63,10 @@ struct LaunchResources {
   int64_t cluster_blocks_count = 1;
   // cudaOccupancyMaxPotentialClusterSize and cudaOccupancyMaxActiveClusters, or what CUPTI's record says of a launch
   // with a cluster. Absent: unknown. Clusters larger than the portable 8 blocks are refused only where it is known.
-  std::optional<int64_t> max_potential_cluster_blocks_count;
-  std::optional<int64_t> max_active_clusters_count;
+  std::optional<int64_t> max_potential_cluster_blocks_count = std::nullopt;
+  std::optional<int64_t> max_active_clusters_count = std::nullopt;
   // SMs that the context sees. Absent: nothing is said about the whole device.
-  std::optional<int64_t> sm_count;
+  std::optional<int64_t> sm_count = std::nullopt;
 };
 
 // Why not one block fits. Several may hold at a time.
@@ -123,7 +123,7 @@ struct ExactOccupancy {
   double occupancy_ratio = 0;
   // Of the smallest of `limits`. None where only a refused cluster stands in the way: no resource is short.
   LimiterSet limiters;
-  std::optional<int64_t> next_limit_blocks_count;
+  std::optional<int64_t> next_limit_blocks_count = std::nullopt;
   LimiterSet next_limiters;
 
   int64_t allocated_registers_per_warp_count = 0;
@@ -133,14 +133,14 @@ struct ExactOccupancy {
   int64_t allocated_shared_memory_per_block_bytes = 0;
 
   // The SM's shared memory that `limits` was computed with. Absent where shared memory refuses the launch.
-  std::optional<int64_t> carveout_used_bytes;
+  std::optional<int64_t> carveout_used_bytes = std::nullopt;
   CarveoutSource carveout_source = CarveoutSource::kModelled;
   // What the preference leads to by itself; another value than `carveout_used_bytes` is worth a word to the user.
-  std::optional<int64_t> carveout_modelled_bytes;
+  std::optional<int64_t> carveout_modelled_bytes = std::nullopt;
 
   // Blocks that the whole device holds at a time. Absent where nothing is known of it. For a cluster without
   // `max_active_clusters_count` an upper bound: a cluster lies within one GPC, so not every slot can be filled.
-  std::optional<int64_t> max_resident_blocks_count;
+  std::optional<int64_t> max_resident_blocks_count = std::nullopt;
   bool max_resident_blocks_is_upper_bound = false;
 };
 

@@ -110,16 +110,16 @@ struct SmLimits {
 
 // What the device said (cudaGetDeviceProperties, cuDeviceGetAttribute). Absent: unknown, the table's value holds.
 struct DeviceSmValues {
-  std::optional<int64_t> warp_threads_count;
-  std::optional<int64_t> max_threads_per_block_count;
-  std::optional<int64_t> max_threads_per_sm_count;
-  std::optional<int64_t> max_blocks_per_sm_count;
-  std::optional<int64_t> registers_per_sm_count;
-  std::optional<int64_t> max_registers_per_block_count;
-  std::optional<int64_t> shared_memory_per_sm_bytes;
-  std::optional<int64_t> shared_memory_per_block_bytes;
-  std::optional<int64_t> shared_memory_per_block_optin_bytes;
-  std::optional<int64_t> reserved_shared_memory_per_block_bytes;
+  std::optional<int64_t> warp_threads_count = std::nullopt;
+  std::optional<int64_t> max_threads_per_block_count = std::nullopt;
+  std::optional<int64_t> max_threads_per_sm_count = std::nullopt;
+  std::optional<int64_t> max_blocks_per_sm_count = std::nullopt;
+  std::optional<int64_t> registers_per_sm_count = std::nullopt;
+  std::optional<int64_t> max_registers_per_block_count = std::nullopt;
+  std::optional<int64_t> shared_memory_per_sm_bytes = std::nullopt;
+  std::optional<int64_t> shared_memory_per_block_bytes = std::nullopt;
+  std::optional<int64_t> shared_memory_per_block_optin_bytes = std::nullopt;
+  std::optional<int64_t> reserved_shared_memory_per_block_bytes = std::nullopt;
 };
 
 // The table's row with the device's values in place of its own; what the device does not state is lowered where it
