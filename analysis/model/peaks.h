@@ -132,24 +132,24 @@ absl::Span<const ComputeCapability> RateComputeCapabilities() noexcept;
 
 // What was read from the device, absent where it was not. All finite and above 0.
 struct DevicePeaks {
-  std::optional<int64_t> sm_count;
+  std::optional<int64_t> sm_count = std::nullopt;
   // Of the SMs: the highest they can have, or what they had while the kernel ran.
-  std::optional<double> sm_clock_hz;
+  std::optional<double> sm_clock_hz = std::nullopt;
   // Of the path asked for, with its sparsity: for example a counter's peak_sustained over SMs.
-  std::optional<double> operations_per_clock_per_sm;
+  std::optional<double> operations_per_clock_per_sm = std::nullopt;
   // Where the above were read, for the result: "cuDeviceGetAttribute", a counter's name.
   absl::string_view source = "device";
 };
 
 struct PeakInput {
-  ComputeCapability compute_capability;
+  ComputeCapability compute_capability = {};
   ProductClass product_class = ProductClass::kUnknown;
-  RatePath path;
+  RatePath path = {};
   Sparsity sparsity = Sparsity::kDense;
-  DevicePeaks device;
+  DevicePeaks device = {};
   // Of the product (products.h); used where the device's are absent.
-  std::optional<int64_t> table_sm_count;
-  std::optional<double> table_clock_hz;
+  std::optional<int64_t> table_sm_count = std::nullopt;
+  std::optional<double> table_clock_hz = std::nullopt;
   absl::string_view table_source = "product table";
 };
 

@@ -41,7 +41,7 @@ enum class CeilingKind : uint8_t {
 // "theoretical", "empirical", "achieved", "unspecified".
 absl::string_view CeilingKindName(CeilingKind kind) noexcept;
 
-// Two rates. flops_per_second and bytes_per_second are finite and above 0, intensity is finite, 0 or above.
+// Rates are finite and above 0, intensities finite, 0 or above, everywhere in this file.
 [[nodiscard]] absl::StatusOr<double> RidgeFlopsPerByte(double flops_per_second, double bytes_per_second);
 // min(flops_per_second, bytes_per_second * intensity).
 [[nodiscard]] absl::StatusOr<double> AttainableFlopsPerSecond(double flops_per_second, double bytes_per_second,
@@ -57,7 +57,7 @@ constexpr bool IsComputeBound(double intensity_flops_per_byte, double ridge_flop
 
 // Work of one instruction path and its ceiling. The ceiling has to be of the data types and the pipe that do the work.
 struct ComputePath {
-  absl::string_view name;
+  absl::string_view name = {};
   int64_t flops = 0;
   double flops_per_second = 0;
   CeilingKind kind = CeilingKind::kUnspecified;
@@ -65,7 +65,7 @@ struct ComputePath {
 
 // Bytes through one memory boundary and the bandwidth of the same boundary.
 struct MemoryLevel {
-  absl::string_view name;
+  absl::string_view name = {};
   int64_t bytes = 0;
   double bytes_per_second = 0;
   CeilingKind kind = CeilingKind::kUnspecified;

@@ -52,7 +52,7 @@ struct WaveInput {
   // 1: launched without clusters. The grid has to be a multiple of it.
   int64_t blocks_per_cluster = 1;
   // What cudaOccupancyMaxActiveClusters says or a capture read; used with clusters only.
-  std::optional<int64_t> max_active_cluster_count;
+  std::optional<int64_t> max_active_cluster_count = std::nullopt;
 };
 
 struct Waves {
