@@ -1,0 +1,109 @@
+// Functions that a report calls for every signature, or for every request of a tile, do not allocate where nothing is
+// wrong. Counted by replacing the global operator new of this program.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#include "analysis/model/banks.h"
+#include "analysis/model/divergence.h"
+#include "analysis/model/fusion.h"
+#include "analysis/model/gemm.h"
+#include "analysis/model/pointwise.h"
+#include "analysis/model/schedules.h"
+#include "analysis/model/sectors.h"
+#include "analysis/model/tile_access.h"
+#include "analysis/model/tile_grid.h"
+#include "analysis/model/tile_stage.h"
+#include "analysis/model/warp_access.h"
+
+namespace {
+
+int64_t allocation_count = 0;  // one thread only
+
+void* Allocate(size_t size) {
+  ++allocation_count;
+  void* memory = std::malloc(size == 0 ? 1 : size);
+  if (memory == nullptr) std::abort();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(size_t size) { return Allocate(size); }
+void* operator new[](size_t size) { return Allocate(size); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
+
+namespace gx::model {
+namespace {
+
+// Allocations of `call`, which says whether it went well.
+template <typename Call>
+int64_t AllocationsOf(Call call) {
+  const int64_t before = allocation_count;
+  const bool good = call();
+  const int64_t count = allocation_count - before;
+  EXPECT_TRUE(good);
+  return count;
+}
+
+TEST(NoAllocation, TheCounterSeesARefusalsMessage) {
+  const int64_t before = allocation_count;
+  EXPECT_FALSE(CountSectors(WarpAccess{}, -1).ok());
+  EXPECT_GT(allocation_count, before);
+}
+
+TEST(NoAllocation, InAccessAndTiles) {
+  const WarpAccess access = *StridedAccess({.element_bytes = 16, .stride_elements = 3});
+  const MatrixView matrix{.rows = 500, .columns = 512, .row_stride_elements = 512};
+  const OwnerMap map{.tile_rows = 128, .tile_columns = 32, .elements_per_lane = 8};
+  const std::array<int64_t, 3> addresses = {64, 0, 32};
+  EXPECT_EQ(AllocationsOf([] { return StridedAccess({.base_bytes = 4}).ok(); }), 0);
+  EXPECT_EQ(AllocationsOf([&] { return ListedAccess(addresses, 4).ok(); }), 0);
+  EXPECT_EQ(AllocationsOf([&] { return CountSectors(access).ok(); }), 0);
+  EXPECT_EQ(AllocationsOf([&] { return CountBanks(access, {.uniform_pairs_share_a_pass = true}).ok(); }), 0);
+  EXPECT_EQ(AllocationsOf([&] { return TileAccess(matrix, {.row = 384}, map, 15).ok(); }), 0);
+  EXPECT_EQ(AllocationsOf([&] { return CountTileSectors(matrix, {.row = 384}, map).ok(); }), 0);
+  EXPECT_EQ(AllocationsOf([&] { return CountTileBanks(matrix, map).ok(); }), 0);
+  EXPECT_EQ(AllocationsOf([] {
+              const auto grid = MakeTileGrid({1000, 1000, 128, 128});
+              return DecodeProgramId(*grid, 5, {8}).ok() && DistinctPanels(*grid, {8}, 3, 40).ok();
+            }),
+            0);
+  EXPECT_EQ(AllocationsOf([] { return EvaluateTileStage({}).ok() && AccumulatorRegistersPerThread({}, 256).ok(); }), 0);
+}
+
+TEST(NoAllocation, InProductsFusionAndDivergence) {
+  const std::array<double, 3> fractions = {0.5, 0.25, 0.25};
+  const std::array<double, 3> costs = {1, 2, 3};
+  const std::array<int64_t, 32> paths = {1, 2, 3};
+  EXPECT_EQ(AllocationsOf([] { return EvaluateGemm({.m = 5}).ok() && EvaluateTiledGemm({.m = 5}, 2, 2).ok(); }), 0);
+  EXPECT_EQ(AllocationsOf([] { return EvaluatePointwise({}).ok() && PointwiseIntensity(3, 2).ok(); }), 0);
+  EXPECT_EQ(AllocationsOf([] {
+              return SavedRoundTripBytes(5, 2).ok() && TransferLowerBoundSeconds(5, 1e12).ok() &&
+                     EvaluateFusedChain({.operation_count = 5}).ok();
+            }),
+            0);
+  EXPECT_EQ(AllocationsOf([&] {
+              return DivergenceFactor(fractions).ok() && DivergenceFactor(paths, kAllLanes).ok() &&
+                     EvaluateDivergence(fractions, costs).ok();
+            }),
+            0);
+}
+
+TEST(NoAllocation, InSchedules) {
+  const SmLimits* limits = *FindSmLimits({9, 0});
+  const ScheduledGemm operation{.gemm = {.m = 4096, .n = 4096, .k = 4096}, .pointwise_operation_count = 2};
+  for (const ScheduleMachine& machine : {ScheduleMachine{.sm_count = 132, .sm = FirstOrderBudget(*limits)},
+                                         ScheduleMachine{.sm_count = 132, .exact_limits = limits}}) {
+    EXPECT_EQ(AllocationsOf([&] { return CompareSchedules(operation, {.stage_count = 3}, machine).ok(); }), 0);
+  }
+}
+
+}  // namespace
+}  // namespace gx::model
