@@ -1,7 +1,9 @@
 #include "analysis/duration_samples.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
+
+#include "analysis/model/quantile.h"
 
 namespace gx::analysis {
 namespace {
@@ -22,11 +24,7 @@ double ValueAt(const std::vector<WeightedDuration>& sorted, double position) {
 }
 
 double Quantile(const std::vector<WeightedDuration>& sorted, uint64_t count, double ratio) {
-  const double position = ratio * static_cast<double>(count - 1);
-  const double below = std::floor(position);
-  const double low = ValueAt(sorted, below);
-  const double part = position - below;
-  return part == 0 ? low : low + part * (ValueAt(sorted, below + 1) - low);
+  return model::QuantileOf(count, ratio, [&sorted](double position) { return ValueAt(sorted, position); });
 }
 
 }  // namespace

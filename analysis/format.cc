@@ -1,9 +1,9 @@
 #include "analysis/format.h"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -83,10 +83,13 @@ std::string FormatDecimal(double value, int decimals) {
 }
 
 std::string ShortestDouble(double value) {
-  // The longest is "-2.2250738585072014e-308".
-  std::array<char, 32> text{};
-  const std::to_chars_result end = std::to_chars(text.data(), text.data() + text.size(), value);
-  return {text.data(), end.ptr};
+  // 15 digits are always kept, 17 always tell two numbers apart.
+  for (const int digits : {15, 16}) {
+    std::string text = absl::StrFormat("%.*g", digits, value);
+    double read = 0;
+    if (absl::SimpleAtod(text, &read) && read == value) return text;
+  }
+  return absl::StrFormat("%.17g", value);
 }
 
 }  // namespace gx::analysis

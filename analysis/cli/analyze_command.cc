@@ -1,11 +1,7 @@
 #include "analysis/cli/analyze_command.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -13,9 +9,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/cli/analyze_options.h"
+#include "analysis/cli/output.h"
 #include "analysis/cli/progress_bar.h"
 #include "analysis/cli/terminal.h"
-#include "analysis/printable.h"
 #include "analysis/report_builder.h"
 #include "analysis/report_csv.h"
 #include "analysis/report_json.h"
@@ -26,41 +22,14 @@
 namespace gx::analysis {
 namespace {
 
-absl::Status WriteAll(int descriptor, absl::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return absl::UnknownError(std::strerror(errno));
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return absl::OkStatus();
-}
-
-void Complain(absl::string_view text) {
-  // There is nothing left to do where stderr cannot be written.
-  (void)WriteAll(STDERR_FILENO, absl::StrCat("gx-analyze: ", text, "\n"));
-}
-
-absl::Status WriteReport(const std::string& path, absl::string_view text) {
-  if (path.empty()) {
-    absl::Status status = WriteAll(STDOUT_FILENO, text);
-    return status.ok() ? status : absl::UnknownError(absl::StrCat("standard output: ", status.message()));
-  }
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) return absl::UnknownError(absl::StrCat(Printable(path), ": ", std::strerror(errno)));
-  absl::Status status = WriteAll(descriptor, text);
-  // A full disk may show only here.
-  if (::close(descriptor) != 0 && status.ok()) status = absl::UnknownError(std::strerror(errno));
-  return status.ok() ? status : absl::UnknownError(absl::StrCat(Printable(path), ": ", status.message()));
-}
+constexpr char kCommand[] = "gx-analyze";
 
 // What goes to a terminal is coloured and fits its window; what goes anywhere else is complete.
 TextStyle StyleFor(const std::string& path, bool wide) {
   TextStyle style;
   style.wide = wide;
   if (!path.empty() || !IsTerminal(STDOUT_FILENO)) return style;
-  const char* no_color = std::getenv("NO_COLOR");
-  style.colour = no_color == nullptr || *no_color == '\0';
+  style.colour = ColourWanted(path);
   if (!wide) style.max_table_columns = TerminalColumns(STDOUT_FILENO);
   return style;
 }
@@ -94,12 +63,12 @@ std::string Render(const Report& report, OutputFormat format, const TextStyle& s
 int RunAnalyze(const std::vector<std::string>& arguments) {
   const absl::StatusOr<AnalyzeOptions> options = ParseAnalyzeOptions(arguments);
   if (!options.ok()) {
-    Complain(options.status().message());
+    Complain(kCommand, options.status().message());
     return kExitUsage;
   }
   if (options->help || options->version) {
     const std::string text = options->help ? AnalyzeHelp() : absl::StrCat("gx-analyze ", GPUEXEC_VERSION, "\n");
-    return WriteReport("", text).ok() ? kExitReport : kExitUnreadable;
+    return WriteOutput("", text).ok() ? kExitReport : kExitUnreadable;
   }
 
   ImportOptions import_options;
@@ -108,7 +77,7 @@ int RunAnalyze(const std::vector<std::string>& arguments) {
   for (const std::string& path : options->traces) {
     absl::StatusOr<std::unique_ptr<TraceReader>> reader = TraceReader::Open(path);
     if (!reader.ok()) {
-      Complain(reader.status().message());
+      Complain(kCommand, reader.status().message());
       return kExitUnreadable;
     }
     ProgressBar progress(STDERR_FILENO, path);
@@ -116,7 +85,7 @@ int RunAnalyze(const std::vector<std::string>& arguments) {
         ImportTrace(reader->get(), import_options,
                     [&progress](uint64_t read_bytes, uint64_t size_bytes) { progress.Update(read_bytes, size_bytes); });
     if (!model.ok()) {
-      Complain(model.status().message());
+      Complain(kCommand, model.status().message());
       return kExitUnreadable;
     }
     models.push_back(*std::move(model));
@@ -127,8 +96,8 @@ int RunAnalyze(const std::vector<std::string>& arguments) {
     const bool several = options->formats.size() > 1;
     const std::string path = several ? absl::StrCat(options->output, Extension(format)) : options->output;
     const std::string text = Render(report, format, StyleFor(path, options->wide));
-    if (const absl::Status status = WriteReport(path, text); !status.ok()) {
-      Complain(absl::StrCat("the report could not be written: ", status.message()));
+    if (const absl::Status status = WriteOutput(path, text); !status.ok()) {
+      Complain(kCommand, absl::StrCat("the report could not be written: ", status.message()));
       return kExitUnreadable;
     }
   }
