@@ -20,6 +20,8 @@ expect_file bin/gx-analyze
 expect_file bin/gx-dump
 expect_file share/gpuexec/LICENSE
 expect_file share/gpuexec/proto/gpuexec/v1/trace.proto
+expect_file lib/libgx_model.a
+expect_file lib/cmake/gpuexec/gpuexecConfig.cmake
 [[ $inject == without-inject ]] || expect_file lib/libgpuexec_inject.so
 [[ $kernels == without-kernels ]] || expect_file bin/gx-kernels
 
@@ -42,4 +44,17 @@ status=0
 "$protoc" "--proto_path=$prefix/share/gpuexec/proto" --decode=gpuexec.v1.Trace gpuexec/v1/trace.proto <"$trace" >"$work/decoded" ||
   fail "protoc cannot decode the demo trace with the installed .proto files"
 [[ -s $work/decoded ]] || fail "protoc decoded nothing from the demo trace"
+
+# Anyone's program can use the model: it needs the prefix and Abseil, nothing of the sources or of the build.
+while read -r header; do
+  expect_file "include/gpuexec/$header"
+done < <(grep -rhoP '#include "\Kanalysis/[^"]+' "$prefix/include/gpuexec" | sort -u)
+cached() { sed -n "s/^$1:[^=]*=//p" "$build/CMakeCache.txt"; }
+cp -r "$(dirname "$0")/consumer" "$work/consumer"
+{ "$cmake" -S "$work/consumer" -B "$work/consumer build" -G "$(cached CMAKE_GENERATOR)" "-DCMAKE_PREFIX_PATH=$prefix" \
+    "-DCMAKE_CXX_COMPILER=$(cached CMAKE_CXX_COMPILER)" "-Dabsl_DIR=$(cached absl_DIR)" &&
+  "$cmake" --build "$work/consumer build"; } >"$work/consumer.log" 2>&1 ||
+  { cat "$work/consumer.log"; fail "a program outside the project does not build against the prefix"; }
+answer=$("$work/consumer build/consumer")
+[[ $answer == "4 blocks per SM, 50 %" ]] || fail "a program outside the project got '$answer' from the model"
 echo "the installed prefix works"
