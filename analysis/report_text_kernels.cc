@@ -159,16 +159,16 @@ void AddFigureColumns(std::vector<KernelColumn>* columns) {
   add("total", 0, [](const KernelGroup& g) { return FormatNs(static_cast<double>(g.total_ns)); });
   add("share", 1, [](const KernelGroup& g) { return FormatRatio(g.share_ratio); });
   add("median", 0, [](const KernelGroup& g) { return FigureText(g, g.durations.median_ns, true); });
-  add("p5", 12, [](const KernelGroup& g) { return FigureText(g, g.durations.p5_ns, false); });
-  add("p95", 11, [](const KernelGroup& g) { return FigureText(g, g.durations.p95_ns, false); });
-  add("min", 14, [](const KernelGroup& g) { return FigureText(g, static_cast<double>(g.durations.min_ns), false); });
-  add("max", 13, [](const KernelGroup& g) { return FigureText(g, static_cast<double>(g.durations.max_ns), false); });
-  add("overlap", 7, [](const KernelGroup& g) {
+  add("p5", 13, [](const KernelGroup& g) { return FigureText(g, g.durations.p5_ns, false); });
+  add("p95", 12, [](const KernelGroup& g) { return FigureText(g, g.durations.p95_ns, false); });
+  add("min", 15, [](const KernelGroup& g) { return FigureText(g, static_cast<double>(g.durations.min_ns), false); });
+  add("max", 14, [](const KernelGroup& g) { return FigureText(g, static_cast<double>(g.durations.max_ns), false); });
+  add("overlap", 9, [](const KernelGroup& g) {
     // Sums do not tell.
     const bool known = g.basis != MedianBasis::kNone && g.basis != MedianBasis::kBuckets;
     return known ? FormatRatio(g.overlapped_ratio) : std::string(kUnknown);
   });
-  columns->push_back(Words("verdict", 0, 8, VerdictText));
+  columns->push_back(Words("verdict", 0, 11, VerdictText));
 }
 
 void AddKernelColumns(const Report& report, bool wide, std::vector<KernelColumn>* columns) {
@@ -184,15 +184,15 @@ void AddKernelColumns(const Report& report, bool wide, std::vector<KernelColumn>
   columns->push_back(Number("block", 3, [](const KernelGroup& g) { return DimText(g.launch.block); }));
   columns->push_back(
       Number("regs", 5, [](const KernelGroup& g) { return OptionalText(g.launch.registers_per_thread); }));
-  columns->push_back(Number("smem", 9, [](const KernelGroup& g) { return SharedText(g.launch); }));
+  columns->push_back(Number("smem", 10, [](const KernelGroup& g) { return SharedText(g.launch); }));
   columns->push_back(Number(
       "blocks/SM", 17, [](const KernelGroup& g) { return OptionalText(g.launch.driver_occupancy_blocks_per_sm); }));
-  columns->push_back(Number("occupancy", 10, [](const KernelGroup& g) {
+  columns->push_back(Number("occupancy", 8, [](const KernelGroup& g) {
     const std::optional<double>& ratio = g.launch.residency.occupancy_ratio;
     return ratio.has_value() ? FormatRatio(*ratio) : std::string(kUnknown);
   }));
   columns->push_back(Words("limit", 0, 16, [](const KernelGroup& g) { return LimitText(g.launch.residency); }));
-  columns->push_back(Number("waves", 15, [](const KernelGroup& g) { return WavesText(g.launch.residency); }));
+  columns->push_back(Number("waves", 7, [](const KernelGroup& g) { return WavesText(g.launch.residency); }));
   if (AnyGroup(report, [](const KernelGroup& g) { return KindText(g.launch) != kUnknown; })) {
     columns->push_back(Words("launch", 0, 6, [](const KernelGroup& g) { return KindText(g.launch); }));
   }

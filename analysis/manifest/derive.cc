@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analysis/manifest/derive_cases.h"
-#include "analysis/model/check.h"
+#include "analysis/manifest/extent.h"
 #include "analysis/model/occupancy.h"
 #include "analysis/model/occupancy_exact.h"
 #include "analysis/model/occupancy_step_up.h"
@@ -20,20 +20,6 @@ namespace {
 
 namespace v1 = gpuexec::v1;
 using model::OccupancyLimiter;
-
-model::GridDimensions DimensionsOf(const v1::Extent& extent) {
-  return {extent.has_x() ? extent.x() : 1, extent.has_y() ? extent.y() : 1, extent.has_z() ? extent.z() : 1};
-}
-
-// x * y * z, each 1 or more.
-absl::StatusOr<int64_t> Volume(absl::string_view quantity, const v1::Extent& extent) {
-  const model::GridDimensions size = DimensionsOf(extent);
-  for (const int64_t side : {size.x, size.y, size.z}) {
-    if (absl::Status status = model::CheckPositive(quantity, side); !status.ok()) return status;
-  }
-  const absl::StatusOr<int64_t> plane = model::CheckedProduct(quantity, size.x, size.y);
-  return plane.ok() ? model::CheckedProduct(quantity, *plane, size.z) : plane;
-}
 
 void SetLimits(const model::BlockLimits& limits, v1::Derived::Occupancy* out) {
   const auto set = [&limits, out](OccupancyLimiter limiter, void (v1::Derived::Occupancy::*setter)(int64_t)) {
@@ -86,11 +72,11 @@ class Coordinates {
 
   void Derive(v1::Derived* derived) {
     if (schedule_.has_cluster()) {
-      cluster_blocks_ = log_.Take("schedule.cluster", Volume("cluster", schedule_.cluster())).value_or(0);
+      cluster_blocks_ = log_.Take("schedule.cluster", ExtentVolume("cluster", schedule_.cluster())).value_or(0);
     }
     DeriveGrid(derived);
     if (!schedule_.has_block()) return;
-    threads_ = log_.Take("schedule.block", Volume("block", schedule_.block()));
+    threads_ = log_.Take("schedule.block", ExtentVolume("block", schedule_.block()));
     if (!threads_.has_value()) return;
     DeriveOccupancy(derived);
     DeriveExactOccupancy(derived);

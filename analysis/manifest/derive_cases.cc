@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "analysis/manifest/extent.h"
 #include "analysis/model/banks.h"
 #include "analysis/model/check.h"
 #include "analysis/model/divergence.h"
@@ -15,6 +16,7 @@
 #include "analysis/model/gemm.h"
 #include "analysis/model/pointwise.h"
 #include "analysis/model/roofline.h"
+#include "analysis/model/schedules.h"
 #include "analysis/model/sectors.h"
 #include "analysis/model/tile_access.h"
 #include "analysis/model/tile_stage.h"
@@ -78,6 +80,41 @@ absl::StatusOr<model::WarpAccess> WarpAccessOf(const Case& lanes) {
   return access;
 }
 
+void SetScheduleCost(const model::GemmSchedule& schedule, const model::ScheduleCost& cost,
+                     v1::Derived::ScheduleCost* out) {
+  out->set_tile_m(schedule.block_m);
+  out->set_tile_n(schedule.block_n);
+  out->set_stage_count(schedule.stage_count);
+  out->set_group_m(schedule.order.group_m);
+  out->set_split_k(schedule.split_k);
+  out->set_useful_flops_ratio(cost.useful_flops_ratio);
+  out->set_operand_read_bytes(cost.operand_read_bytes);
+  out->set_output_write_bytes(cost.output_write_bytes);
+  out->set_reduction_bytes(cost.reduction_bytes);
+  out->set_pointwise_bytes(cost.pointwise_bytes);
+  out->set_total_bytes(cost.total_bytes);
+  out->set_saved_round_trip_bytes(cost.saved_round_trip_bytes);
+  out->set_workspace_bytes(cost.workspace_bytes);
+  if (cost.wave_operand_bytes.has_value()) out->set_wave_operand_bytes(*cost.wave_operand_bytes);
+  if (cost.block_count.has_value()) out->set_block_count(*cost.block_count);
+  out->set_launch_count(cost.launch_count);
+  out->set_staging_bytes(cost.resources.staging_bytes);
+  out->set_registers_per_thread(cost.resources.registers_per_thread);
+  out->set_registers_spill(cost.resources.registers_spill);
+  out->set_resident_blocks_per_sm(cost.resources.blocks_per_sm_count);
+  for (const model::OccupancyLimiter limiter : model::kOccupancyLimiters) {
+    if (cost.resources.limiters.Has(limiter)) out->add_limiter(std::string(model::ToString(limiter)));
+  }
+  out->set_occupancy_ratio(cost.resources.occupancy_ratio);
+  if (cost.waves.has_value()) {
+    out->set_wave_count(cost.waves->wave_count);
+    if (cost.waves->tail_fill_ratio.has_value()) out->set_last_wave_fill_ratio(*cost.waves->tail_fill_ratio);
+  }
+  if (cost.persistent_waves.has_value()) {
+    out->set_busiest_block_tile_count(cost.persistent_waves->busiest_cta_tile_count);
+  }
+}
+
 class CaseList {
  public:
   CaseList(const v1::Manifest& manifest, MachineModel* machine, v1::Derived* derived, FaultLog* log)
@@ -97,6 +134,10 @@ class CaseList {
     run("pointwise_chain", manifest_.pointwise_chain(), &CaseList::Chain);
     run("divergence", manifest_.divergence(), &CaseList::Divergence);
     run("roofline", manifest_.roofline(), &CaseList::Roofline);
+    if (!manifest_.has_schedule_comparison()) return;
+    if (const absl::Status status = Schedules(manifest_.schedule_comparison()); !status.ok()) {
+      log_.Fault("schedule_comparison", status.message());
+    }
   }
 
  private:
@@ -339,6 +380,54 @@ class CaseList {
     out->set_lower_bound_seconds(bound->bound_seconds);
     if (bound->attainable_flops_per_second.has_value()) {
       out->set_attainable_flops_per_second(*bound->attainable_flops_per_second);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Schedules(const v1::ScheduleComparison& comparison) {
+    const v1::MatrixProduct& size = manifest_.operation().matrix_product();
+    const v1::Schedule& schedule = manifest_.schedule();
+    const model::ScheduledGemm operation{.gemm = {.m = size.m(),
+                                                  .n = size.n(),
+                                                  .k = size.k(),
+                                                  .a_element_bytes = comparison.a_element_bytes(),
+                                                  .b_element_bytes = comparison.b_element_bytes(),
+                                                  .c_element_bytes = comparison.c_element_bytes()},
+                                         .accumulator_element_bytes = comparison.accumulator_element_bytes(),
+                                         .pointwise_operation_count = comparison.pointwise_operation_count(),
+                                         .pointwise_side_input_bytes = comparison.pointwise_side_input_bytes()};
+    const absl::StatusOr<int64_t> threads = ExtentVolume("block", schedule.block());
+    if (!threads.ok()) return threads.status();
+    const model::GemmSchedule baseline{.block_m = schedule.tile().m(),
+                                       .block_n = schedule.tile().n(),
+                                       .block_k = schedule.tile().k(),
+                                       .stage_count = Or(schedule.has_stage_count(), schedule.stage_count(), 1),
+                                       .threads_per_block = *threads,
+                                       .order = {.group_m = Or(schedule.has_group_m(), schedule.group_m(), 1)},
+                                       .split_k = Or(comparison.has_split_k(), comparison.split_k(), 1),
+                                       .reduction = comparison.reduction() == v1::ScheduleComparison::REDUCTION_ATOMICS
+                                                        ? model::SplitKReduction::kAtomics
+                                                        : model::SplitKReduction::kWorkspace,
+                                       .persistent = comparison.persistent(),
+                                       .fused_pointwise = comparison.fused_pointwise(),
+                                       .other_registers_per_thread = comparison.other_registers_per_thread()};
+    if (!machine_.sm_count().has_value() || !machine_.budget().has_value()) {
+      return absl::InvalidArgumentError("machine: its SMs or what an SM has room for is not stated");
+    }
+    const auto result =
+        model::CompareSchedules(operation, baseline,
+                                {.sm_count = *machine_.sm_count(),
+                                 .sm = *machine_.budget(),
+                                 .exact_limits = machine_.limits().has_value() ? &*machine_.limits() : nullptr});
+    if (!result.ok()) return result.status();
+    for (const model::ScheduleRow& row : result->rows) {
+      v1::Derived::ScheduleCost* out = out_.add_schedule();
+      out->set_name(std::string(model::ScheduleKindName(row.kind)));
+      if (row.cost.ok()) {
+        SetScheduleCost(row.schedule, *row.cost, out);
+      } else {
+        out->set_absent_because(std::string(row.cost.status().message()));
+      }
     }
     return absl::OkStatus();
   }

@@ -59,6 +59,7 @@ class ModelText {
     WriteGridAndOccupancy();
     WriteAccess();
     WriteTilesAndWork();
+    WriteSchedules();
     WriteRoofline();
     WriteReconciliation();
     WriteProvenance();
@@ -365,6 +366,49 @@ class ModelText {
               warp.has_over_longest() ? absl::StrCat(", ", ShortestDouble(warp.over_longest()), " x the longest") : "",
               warp.has_over_mean() ? absl::StrCat(", ", ShortestDouble(warp.over_mean()), " x the mean lane") : ""));
     }
+  }
+
+  void WriteSchedules() {
+    if (derived_.schedule().empty()) return;
+    out_.Heading("SCHEDULES side by side");
+    TextTable table;
+    table.Add({.title = "", .right = false});
+    for (const char* title : {"tile", "stages", "split", "useful FLOP", "operands read B", "reduction B", "pointwise B",
+                              "total B", "launches", "blocks", "staging B", "regs", "blocks/SM"}) {
+      table.Add({.title = title});
+    }
+    table.Add({.title = "limited by", .right = false});
+    for (const char* title : {"waves", "last fill"}) table.Add({.title = title});
+    for (const v1::Derived::ScheduleCost& cost : derived_.schedule()) {
+      if (cost.has_absent_because()) continue;
+      table.Put(Shown(cost.name()));
+      table.Put(absl::StrCat(cost.tile_m(), "x", cost.tile_n()));
+      table.Put(Count(cost.stage_count()));
+      table.Put(Count(cost.split_k()));
+      table.Put(FormatRatio(cost.useful_flops_ratio()));
+      table.Put(Count(cost.operand_read_bytes()));
+      table.Put(Count(cost.reduction_bytes()));
+      table.Put(Count(cost.pointwise_bytes()));
+      table.Put(Count(cost.total_bytes()));
+      table.Put(Count(cost.launch_count()));
+      table.Put(cost.has_block_count() ? Count(cost.block_count()) : "-");
+      table.Put(Count(cost.staging_bytes()));
+      table.Put(absl::StrCat(cost.registers_per_thread(), cost.registers_spill() ? "+spill" : ""));
+      table.Put(Count(cost.resident_blocks_per_sm()));
+      table.Put(Joined(cost.limiter(), " + "));
+      table.Put(cost.has_wave_count() ? Count(cost.wave_count()) : "-");
+      table.Put(cost.has_last_wave_fill_ratio() ? FormatRatio(cost.last_wave_fill_ratio()) : "-");
+    }
+    Table(table);
+    for (const v1::Derived::ScheduleCost& cost : derived_.schedule()) {
+      if (cost.has_absent_because()) {
+        out_.Line(absl::StrCat("  ", Shown(cost.name()), ": ", Shown(cost.absent_because(), kMaxTextColumns)));
+      } else if (cost.has_busiest_block_tile_count()) {
+        out_.Line(absl::StrCat("  ", Shown(cost.name()), ": ", Count(cost.busiest_block_tile_count()),
+                               " tiles for the busiest block"));
+      }
+    }
+    out_.Line("  Registers are an estimate from the accumulators; bytes are what blocks ask for, before any cache.");
   }
 
   void WriteRoofline() {

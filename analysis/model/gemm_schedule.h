@@ -116,7 +116,7 @@ struct ScheduleCost {
 
   // Bytes of A and B that the work units of one wave touch together, each once: what the L2 cache has to be sent if it
   // keeps nothing from wave to wave and loses nothing within one. Less than operand_read_bytes by the reuse between
-  // neighbouring tiles, which the order of tiles decides. Of the first wave; and the sum over all, absent beyond 2^20
+  // neighbouring tiles, which the order of tiles decides. Of the first wave; and the sum over all, absent beyond 2^16
   // waves.
   std::optional<int64_t> first_wave_operand_bytes;
   std::optional<int64_t> wave_operand_bytes;

@@ -193,13 +193,18 @@ TEST(EvaluateGemmSchedule, GroupedOrderTouchesFewerPanelsInAWaveOf108) {
   EXPECT_EQ(grouped->operand_read_bytes, rows->operand_read_bytes);
 }
 
-TEST(EvaluateGemmSchedule, MoreThanAMillionWavesAreNotSummed) {
-  const int64_t extent = int64_t{1} << 20;
-  const auto cost = EvaluateGemmSchedule({.gemm = {.m = extent, .n = extent, .k = 1}},
-                                         {.block_m = 16, .block_n = 16, .block_k = 1}, WorkedMachine());
-  ASSERT_TRUE(cost.ok()) << cost.status();
-  EXPECT_TRUE(cost->first_wave_operand_bytes.has_value());
-  EXPECT_FALSE(cost->wave_operand_bytes.has_value());
+TEST(EvaluateGemmSchedule, MoreThan65536WavesAreNotSummed) {
+  ScheduleMachine one_slot = WorkedMachine();
+  one_slot.sm_count = 1;
+  one_slot.sm.max_blocks_count = 1;
+  for (const int64_t wave_count : {65'536, 65'537}) {
+    const auto cost = EvaluateGemmSchedule({.gemm = {.m = wave_count, .n = 1, .k = 1}},
+                                           {.block_m = 1, .block_n = 1, .block_k = 1}, one_slot);
+    ASSERT_TRUE(cost.ok()) << cost.status();
+    EXPECT_EQ(cost->waves->wave_count, wave_count);
+    EXPECT_TRUE(cost->first_wave_operand_bytes.has_value());
+    EXPECT_EQ(cost->wave_operand_bytes.has_value(), wave_count == 65'536);
+  }
 }
 
 // Every unit of every wave, its rows and columns in maps.
