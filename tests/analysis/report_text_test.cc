@@ -55,6 +55,29 @@ TEST(ReportTextTest, AMedianWithoutVerdictIsMarked) {
   EXPECT_THAT(ReportText(report, {}), HasSubstr("measured_insufficient (7 clean)"));
 }
 
+TEST(ReportTextTest, TheModelsOccupancyIsNotCalledAMeasurement) {
+  Report report = OneKernel();
+  LaunchResidency& residency = report.kernels[0].launch.residency;
+  residency.occupancy_ratio = 0.375;
+  residency.limiters = "registers + shared_memory";
+  residency.waves = 2.5;
+  const std::string text = ReportText(report, {});
+  EXPECT_THAT(text, AllOf(HasSubstr("37.5 %"), HasSubstr("regs+smem"), HasSubstr("2.50")));
+  EXPECT_THAT(text, HasSubstr("occupancy: the model's, of an SM's warps; no measurement of how many were active"));
+}
+
+TEST(ReportTextTest, WavesSayWhatIsBelowAHundredthAndWhatIsABound) {
+  Report report = OneKernel();
+  LaunchResidency& residency = report.kernels[0].launch.residency;
+  residency.waves = 0.004;
+  EXPECT_THAT(ReportText(report, {}), HasSubstr("<0.01"));
+  residency.waves = 1.25;
+  residency.slots_are_upper_bound = true;
+  EXPECT_THAT(ReportText(report, {}), HasSubstr(">=1.25"));
+  residency.waves.reset();
+  EXPECT_THAT(ReportText(report, {}), Not(HasSubstr(">=")));
+}
+
 TEST(ReportTextTest, AReservoirsSizeIsStated) {
   Report report = OneKernel();
   report.kernels[0].durations.count = 1'000'000;
