@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/model/check.h"
+#include "analysis/model/warp_access.h"
 
 namespace gx::model {
 namespace {

@@ -12,7 +12,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "analysis/model/warp_access.h"
 
 namespace gx::model {
 

@@ -1,5 +1,6 @@
 #include "analysis/model/fusion.h"
 
+#include "absl/status/status.h"
 #include "analysis/model/check.h"
 #include "analysis/model/checked_count.h"
 #include "analysis/model/element.h"

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/status/status.h"
 #include "analysis/model/check.h"
 #include "analysis/model/checked_count.h"
 #include "analysis/model/element.h"

@@ -1,7 +1,6 @@
 #include "analysis/model/gemm_schedule.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/model/check.h"
 

@@ -17,7 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "analysis/model/gemm_schedule.h"

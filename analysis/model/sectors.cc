@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "analysis/model/check.h"
 #include "analysis/model/checked_count.h"
@@ -39,6 +40,10 @@ absl::StatusOr<SectorCount> CountSectors(const WarpAccess& access, int64_t secto
   result.sector_bytes = sector_bytes;
   result.active_lane_count = static_cast<int64_t>(count);
   result.requested_bytes = result.active_lane_count * access.bytes_per_lane;
+  // The widths of the hardware are powers of two; a division by a number known only here costs more than all the rest.
+  const bool is_power_of_two = std::has_single_bit(static_cast<uint64_t>(sector_bytes));
+  const int shift = std::countr_zero(static_cast<uint64_t>(sector_bytes));
+  const auto sector_of = [=](int64_t byte) { return is_power_of_two ? byte >> shift : byte / sector_bytes; };
   // Intervals of one width, by their start, end in the same order: each adds what lies past the last one's end.
   int64_t last_byte = -1;
   int64_t last_sector = -1;
@@ -46,8 +51,8 @@ absl::StatusOr<SectorCount> CountSectors(const WarpAccess& access, int64_t secto
     const int64_t lane_last_byte = *first + (access.bytes_per_lane - 1);
     result.unique_bytes += lane_last_byte - std::max(*first - 1, last_byte);
     last_byte = lane_last_byte;
-    const int64_t lane_last_sector = lane_last_byte / sector_bytes;
-    result.sector_count += lane_last_sector - std::max(*first / sector_bytes - 1, last_sector);
+    const int64_t lane_last_sector = sector_of(lane_last_byte);
+    result.sector_count += lane_last_sector - std::max(sector_of(*first) - 1, last_sector);
     last_sector = lane_last_sector;
   }
   return result;

@@ -1,8 +1,8 @@
 #include "analysis/model/tile_access.h"
 
 #include <algorithm>
-#include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "analysis/model/banks.h"

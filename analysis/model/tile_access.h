@@ -18,7 +18,6 @@
 #include <array>
 #include <cstdint>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "analysis/model/banks.h"
 #include "analysis/model/sectors.h"

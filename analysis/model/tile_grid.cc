@@ -1,7 +1,9 @@
 #include "analysis/model/tile_grid.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "absl/status/status.h"
 #include "analysis/model/check.h"
 #include "analysis/model/checked_count.h"
 

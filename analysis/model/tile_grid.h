@@ -17,7 +17,6 @@
 
 #include <cstdint>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace gx::model {

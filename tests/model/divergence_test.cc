@@ -9,6 +9,8 @@
 #include <set>
 #include <vector>
 
+#include "analysis/model/warp_access.h"
+
 namespace gx::model {
 namespace {
 
