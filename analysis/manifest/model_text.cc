@@ -373,8 +373,9 @@ class ModelText {
     out_.Heading("SCHEDULES side by side");
     TextTable table;
     table.Add({.title = "", .right = false});
-    for (const char* title : {"tile", "stages", "split", "useful FLOP", "operands read B", "reduction B", "pointwise B",
-                              "total B", "launches", "blocks", "staging B", "regs", "blocks/SM"}) {
+    for (const char* title :
+         {"tile", "stages", "split", "useful FLOP", "operands read B", "distinct in waves B", "reduction B",
+          "pointwise B", "total B", "launches", "blocks", "staging B", "regs", "blocks/SM"}) {
       table.Add({.title = title});
     }
     table.Add({.title = "limited by", .right = false});
@@ -387,6 +388,7 @@ class ModelText {
       table.Put(Count(cost.split_k()));
       table.Put(FormatRatio(cost.useful_flops_ratio()));
       table.Put(Count(cost.operand_read_bytes()));
+      table.Put(cost.has_wave_operand_bytes() ? Count(cost.wave_operand_bytes()) : "-");
       table.Put(Count(cost.reduction_bytes()));
       table.Put(Count(cost.pointwise_bytes()));
       table.Put(Count(cost.total_bytes()));
