@@ -287,8 +287,24 @@ TEST(ComputeExactOccupancy, NumbersThatDescribeNoLaunchAreErrors) {
               l.max_active_clusters_count = kMax;
             }),
             "max_active_clusters_count x cluster_blocks_count: 9223372036854775807 x 2 is beyond 9223372036854775807");
-  EXPECT_EQ(ComputeExactOccupancy(SmLimits{}, Launch(32, 8)).status().message(),
-            "limits: got an incomplete row, expected one of FindSmLimits or ApplyDeviceValues");
+}
+
+TEST(ComputeExactOccupancy, ARowThatIsNotWholeIsRefusedAndNothingIsDividedBy0) {
+  const auto message = [](auto change) {
+    SmLimits limits = Table(9, 0);
+    change(limits);
+    return std::string(ComputeExactOccupancy(limits, Launch(32, 8)).status().message());
+  };
+  const std::string expected = "limits: got an incomplete row, expected one of FindSmLimits or ApplyDeviceValues";
+  EXPECT_EQ(message([](SmLimits& l) { l = SmLimits{}; }), expected);
+  EXPECT_EQ(message([](SmLimits& l) { l.max_threads_per_sm_count = 31; }), expected);
+  EXPECT_EQ(message([](SmLimits& l) { l.max_blocks_per_sm_count = 0; }), expected);
+  EXPECT_EQ(message([](SmLimits& l) { l.register_unit_count = 0; }), expected);
+  EXPECT_EQ(message([](SmLimits& l) { l.sub_partitions_count = 0; }), expected);
+  EXPECT_EQ(message([](SmLimits& l) { l.shared_memory_unit_bytes = 0; }), expected);
+  EXPECT_EQ(message([](SmLimits& l) { l.shared_memory_per_sm_bytes = 0; }), expected);
+  EXPECT_EQ(message([](SmLimits& l) { l.carveout_steps_bytes = {}; }), expected);
+  EXPECT_EQ(message([](SmLimits&) {}), "");
 }
 
 TEST(ComputeExactOccupancy, TheCarveoutReallyUsedWins) {
@@ -385,6 +401,27 @@ TEST(ComputeExactOccupancy, TheDevicesValuesHold) {
                     Launch(128, 16, 0, 99990)),
             "static_shared_memory_bytes + dynamic_shared_memory_bytes: got 99990, 22 more than the 99968 that a block "
             "can opt in to");
+}
+
+// cuda_occupancy.h, cudaOccSMemPerBlock: opting in counts once static, reserved and the most dynamic shared memory are
+// above the default together.
+TEST(SharedMemoryLimitBytes, OptingInCountsWhereTheDefaultDoesNotDo) {
+  const auto limit = [](const SmLimits& limits, int64_t static_bytes, int64_t max_dynamic) {
+    return SharedMemoryLimitBytes(limits, With(Launch(32, 8, static_bytes, 0), [max_dynamic](auto& l) {
+                                    l.max_dynamic_shared_memory_bytes = max_dynamic;
+                                  }));
+  };
+  EXPECT_EQ(limit(Table(9, 0), 0, 48128), 49152);
+  EXPECT_EQ(limit(Table(9, 0), 0, 48129), 232448);
+  EXPECT_EQ(limit(Table(9, 0), 48000, 128), 49152);
+  EXPECT_EQ(limit(Table(9, 0), 48000, 129), 232448);
+  EXPECT_EQ(limit(Table(7, 0), 49152, 0), 49152);
+  EXPECT_EQ(limit(Table(7, 0), 49153, 0), 98304);
+  EXPECT_EQ(limit(Table(7, 0), kMax, kMax), 98304);
+  EXPECT_EQ(
+      SharedMemoryLimitBytes(Table(9, 0), With(Launch(32, 8, 0, 100000),
+                                               [](auto& l) { l.shared_memory_limit = SharedMemoryLimit::kDefault; })),
+      49152);
 }
 
 // Random launches over all compute capabilities and what a device may say.

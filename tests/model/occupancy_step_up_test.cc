@@ -109,6 +109,58 @@ TEST(OccupancyStepUp, SaysWhatARefusedLaunchNeeds) {
       Table(8, 0), {.threads_per_block_count = 128, .registers_per_thread_count = 32, .cluster_blocks_count = 2});
   EXPECT_FALSE(cluster.is_possible);
   EXPECT_TRUE(cluster.limiters.empty());
+  // No registers help a launch whose cluster is refused as well.
+  const OccupancyStepUp both = StepUp(
+      Table(8, 0), {.threads_per_block_count = 1024, .registers_per_thread_count = 65, .cluster_blocks_count = 2});
+  EXPECT_EQ(both.limiters.ToString(), "registers");
+  EXPECT_FALSE(both.is_possible);
+}
+
+// Device values so far out that each resource comes to an end before the block slots do.
+TEST(OccupancyStepUp, AResourceOfWhichABlockUsesTheLeastThereIsCannotGiveWay) {
+  const auto many_blocks = ApplyDeviceValues(Table(10, 0), {.max_blocks_per_sm_count = 4096});
+  const auto many_warps =
+      ApplyDeviceValues(Table(10, 0), {.max_threads_per_sm_count = 1 << 17, .max_blocks_per_sm_count = 4096});
+  ASSERT_TRUE(many_blocks.ok() && many_warps.ok());
+
+  const OccupancyStepUp warps = StepUp(*many_blocks, {.threads_per_block_count = 1, .registers_per_thread_count = 8});
+  EXPECT_EQ(warps.limiters.ToString(), "warps");
+  EXPECT_EQ(warps.threads_per_block_count, std::nullopt);
+  EXPECT_FALSE(warps.is_possible);
+
+  const OccupancyStepUp shared = StepUp(*many_warps, {.threads_per_block_count = 1, .registers_per_thread_count = 1});
+  EXPECT_EQ(shared.blocks_per_sm_count, 229);
+  EXPECT_EQ(shared.limiters.ToString(), "shared_memory");
+  EXPECT_EQ(shared.shared_memory_per_block_bytes, std::nullopt);
+  EXPECT_EQ(shared.carveout_bytes, std::nullopt);
+  EXPECT_FALSE(shared.is_possible);
+
+  SmLimits without_reserve = *many_warps;
+  without_reserve.reserved_shared_memory_per_block_bytes = 0;
+  const OccupancyStepUp registers =
+      StepUp(without_reserve, {.threads_per_block_count = 1, .registers_per_thread_count = 1});
+  EXPECT_EQ(registers.blocks_per_sm_count, 257);
+  EXPECT_EQ(registers.limiters.ToString(), "registers");
+  EXPECT_EQ(registers.registers_per_thread_count, std::nullopt);
+  EXPECT_EQ(registers.threads_per_block_count, std::nullopt);
+  EXPECT_FALSE(registers.is_possible);
+
+  const OccupancyStepUp virtual_resources =
+      StepUp(*many_warps,
+             {.threads_per_block_count = 1, .registers_per_thread_count = 1, .virtual_resources_per_block_count = 1});
+  EXPECT_EQ(virtual_resources.limiters.ToString(), "virtual_resources");
+  EXPECT_EQ(virtual_resources.virtual_resources_per_block_count, std::nullopt);
+  EXPECT_FALSE(virtual_resources.is_possible);
+}
+
+// Half of the register file a block: 4 warps of 8,192 are allowed, though the SM has room for 8.
+TEST(OccupancyStepUp, ABlocksOwnRegisterLimitCounts) {
+  const auto limits = ApplyDeviceValues(Table(9, 0), {.max_registers_per_block_count = 32768});
+  ASSERT_TRUE(limits.ok());
+  const OccupancyStepUp step = StepUp(*limits, {.threads_per_block_count = 256, .registers_per_thread_count = 255});
+  EXPECT_EQ(step.blocks_per_sm_count, 1);
+  EXPECT_EQ(step.threads_per_block_count, 128);
+  EXPECT_EQ(step.registers_per_thread_count, 128);
 }
 
 // Of each resource by trying: the value does it, and the next larger one does not.

@@ -107,6 +107,15 @@ TEST(FirstOrderOccupancy, EachResourceCanBeTheOneThatLimits) {
   EXPECT_EQ(FirstOrderOccupancy(SmWithoutThreadLimit(), {64, 8, 16 * kKib})->limiters.ToString(), "shared_memory");
 }
 
+TEST(FirstOrderOccupancy, TheSmallestBlockUsesOneOfEach) {
+  const auto result = FirstOrderOccupancy(WorkedSm(), {1, 1, 1});
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->limits[OccupancyLimiter::kThreads], 2048);
+  EXPECT_EQ(result->limits[OccupancyLimiter::kWarps], 64);
+  EXPECT_EQ(result->limits[OccupancyLimiter::kRegisters], 65536);
+  EXPECT_EQ(result->limits[OccupancyLimiter::kSharedMemory], 164 * kKib);
+}
+
 TEST(FirstOrderOccupancy, ABlockThatDoesNotFitIsZeroBlocksWithItsLimiter) {
   const auto result = FirstOrderOccupancy(WorkedSm(), {256, 64, 165 * kKib});
   ASSERT_TRUE(result.ok());
