@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kMaxPassWords = kWarpLanes * (kMaxSharedBytesPerLane / kBankBytes);
 
 absl::Status CheckSharedAccess(const WarpAccess& access) {
-  if (const absl::Status status = CheckWarpAccess(access); !status.ok()) return status;
+  if (absl::Status status = CheckWarpAccess(access); !status.ok()) return status;
   const uint64_t bytes = static_cast<uint64_t>(access.bytes_per_lane);
   if (!std::has_single_bit(bytes) || access.bytes_per_lane > kMaxSharedBytesPerLane) {
     return absl::InvalidArgumentError(
@@ -65,7 +65,7 @@ int64_t PassDegree(const WarpAccess& access, int64_t first_lane, int64_t lane_co
 }  // namespace
 
 absl::StatusOr<BankCount> CountBanks(const WarpAccess& access, const BankRules& rules) {
-  if (const absl::Status status = CheckSharedAccess(access); !status.ok()) return status;
+  if (absl::Status status = CheckSharedAccess(access); !status.ok()) return status;
   int64_t lanes_per_pass = kWarpLanes / std::max<int64_t>(1, access.bytes_per_lane / kBankBytes);
   if (rules.uniform_pairs_share_a_pass && lanes_per_pass < kWarpLanes &&
       (PairsAreUniform(access, 1) || PairsAreUniform(access, 2))) {

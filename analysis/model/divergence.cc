@@ -40,12 +40,12 @@ std::optional<double> DivergenceCost::over_longest() const { return Quotient(war
 std::optional<double> DivergenceCost::over_mean() const { return Quotient(warp_cost, mean_lane_cost); }
 
 absl::StatusOr<int64_t> DivergenceFactor(absl::Span<const double> path_fractions) {
-  if (const absl::Status status = CheckFractions(path_fractions); !status.ok()) return status;
+  if (absl::Status status = CheckFractions(path_fractions); !status.ok()) return status;
   return std::count_if(path_fractions.begin(), path_fractions.end(), [](double fraction) { return fraction > 0; });
 }
 
 absl::StatusOr<int64_t> DivergenceFactor(absl::Span<const int64_t> path_of_lane, uint32_t active_mask) {
-  if (const absl::Status status =
+  if (absl::Status status =
           CheckRange("path_of_lane", static_cast<int64_t>(path_of_lane.size()), kWarpLanes, kWarpLanes, "one a lane");
       !status.ok()) {
     return status;
@@ -62,12 +62,12 @@ absl::StatusOr<int64_t> DivergenceFactor(absl::Span<const int64_t> path_of_lane,
 absl::StatusOr<DivergenceCost> EvaluateDivergence(absl::Span<const double> path_fractions,
                                                   absl::Span<const double> path_costs) {
   const int64_t path_count = static_cast<int64_t>(path_fractions.size());
-  if (const absl::Status status =
+  if (absl::Status status =
           CheckRange("path_costs", static_cast<int64_t>(path_costs.size()), path_count, path_count, "one a path");
       !status.ok()) {
     return status;
   }
-  if (const absl::Status status = CheckFractions(path_fractions); !status.ok()) return status;
+  if (absl::Status status = CheckFractions(path_fractions); !status.ok()) return status;
   DivergenceCost result;
   for (size_t i = 0; i < path_fractions.size(); ++i) {
     if (!(std::isfinite(path_costs[i]) && path_costs[i] >= 0)) {

@@ -8,25 +8,24 @@
 namespace gx::model {
 
 absl::StatusOr<int64_t> SavedRoundTripBytes(int64_t element_count, int64_t element_bytes) {
-  if (const absl::Status status = CheckNotNegative("element_count", element_count); !status.ok()) return status;
-  if (const absl::Status status = CheckElementBytes("element_bytes", element_bytes); !status.ok()) return status;
+  if (absl::Status status = CheckNotNegative("element_count", element_count); !status.ok()) return status;
+  if (absl::Status status = CheckElementBytes("element_bytes", element_bytes); !status.ok()) return status;
   return (CheckedCount(2) * element_count * element_bytes).Value("round_trip_bytes");
 }
 
 absl::StatusOr<double> TransferLowerBoundSeconds(int64_t bytes, double bandwidth_bytes_per_second) {
-  if (const absl::Status status = CheckNotNegative("bytes", bytes); !status.ok()) return status;
-  if (const absl::Status status = CheckPositive("bandwidth_bytes_per_second", bandwidth_bytes_per_second);
-      !status.ok()) {
+  if (absl::Status status = CheckNotNegative("bytes", bytes); !status.ok()) return status;
+  if (absl::Status status = CheckPositive("bandwidth_bytes_per_second", bandwidth_bytes_per_second); !status.ok()) {
     return status;
   }
   return static_cast<double>(bytes) / bandwidth_bytes_per_second;
 }
 
 absl::StatusOr<FusedChain> EvaluateFusedChain(const PointwiseChain& chain) {
-  if (const absl::Status status = CheckPositive("operation_count", chain.operation_count); !status.ok()) return status;
-  if (const absl::Status status = CheckPositive("element_count", chain.element_count); !status.ok()) return status;
-  if (const absl::Status status = CheckElementBytes("element_bytes", chain.element_bytes); !status.ok()) return status;
-  if (const absl::Status status = CheckNotNegative("side_input_bytes", chain.side_input_bytes); !status.ok()) {
+  if (absl::Status status = CheckPositive("operation_count", chain.operation_count); !status.ok()) return status;
+  if (absl::Status status = CheckPositive("element_count", chain.element_count); !status.ok()) return status;
+  if (absl::Status status = CheckElementBytes("element_bytes", chain.element_bytes); !status.ok()) return status;
+  if (absl::Status status = CheckNotNegative("side_input_bytes", chain.side_input_bytes); !status.ok()) {
     return status;
   }
   const CheckedCount pass_bytes = CheckedCount(chain.element_count) * chain.element_bytes;

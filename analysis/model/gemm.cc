@@ -13,12 +13,12 @@ namespace {
 
 absl::Status CheckGemm(const Gemm& gemm) {
   for (const auto& [field, value] : {std::pair{"m", gemm.m}, std::pair{"n", gemm.n}, std::pair{"k", gemm.k}}) {
-    if (const absl::Status status = CheckPositive(field, value); !status.ok()) return status;
+    if (absl::Status status = CheckPositive(field, value); !status.ok()) return status;
   }
   for (const auto& [field, value] :
        {std::pair{"a_element_bytes", gemm.a_element_bytes}, std::pair{"b_element_bytes", gemm.b_element_bytes},
         std::pair{"c_element_bytes", gemm.c_element_bytes}}) {
-    if (const absl::Status status = CheckElementBytes(field, value); !status.ok()) return status;
+    if (absl::Status status = CheckElementBytes(field, value); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -26,7 +26,7 @@ absl::Status CheckGemm(const Gemm& gemm) {
 }  // namespace
 
 absl::StatusOr<GemmWork> EvaluateGemm(const Gemm& gemm) {
-  if (const absl::Status status = CheckGemm(gemm); !status.ok()) return status;
+  if (absl::Status status = CheckGemm(gemm); !status.ok()) return status;
   const absl::StatusOr<int64_t> flops = (CheckedCount(2) * gemm.m * gemm.k * gemm.n).Value("gemm_flops");
   if (!flops.ok()) return flops.status();
   const CheckedCount a = CheckedCount(gemm.m) * gemm.k * gemm.a_element_bytes;

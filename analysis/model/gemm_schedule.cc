@@ -31,26 +31,26 @@ struct KSplit {
 };
 
 absl::Status CheckSchedule(const ScheduledGemm& operation, const GemmSchedule& schedule) {
-  if (const absl::Status status = CheckElementBytes("accumulator_element_bytes", operation.accumulator_element_bytes);
+  if (absl::Status status = CheckElementBytes("accumulator_element_bytes", operation.accumulator_element_bytes);
       !status.ok()) {
     return status;
   }
-  if (const absl::Status status = CheckNotNegative("pointwise_operation_count", operation.pointwise_operation_count);
+  if (absl::Status status = CheckNotNegative("pointwise_operation_count", operation.pointwise_operation_count);
       !status.ok()) {
     return status;
   }
-  if (const absl::Status status = CheckNotNegative("pointwise_side_input_bytes", operation.pointwise_side_input_bytes);
+  if (absl::Status status = CheckNotNegative("pointwise_side_input_bytes", operation.pointwise_side_input_bytes);
       !status.ok()) {
     return status;
   }
   if (operation.pointwise_operation_count == 0) {
-    if (const absl::Status status = CheckRange("pointwise_side_input_bytes", operation.pointwise_side_input_bytes, 0, 0,
-                                               "there is no pointwise operation");
+    if (absl::Status status = CheckRange("pointwise_side_input_bytes", operation.pointwise_side_input_bytes, 0, 0,
+                                         "there is no pointwise operation");
         !status.ok()) {
       return status;
     }
   }
-  if (const absl::Status status =
+  if (absl::Status status =
           CheckRange("other_registers_per_thread", schedule.other_registers_per_thread, 0, kMaxRegistersPerThreadCount);
       !status.ok()) {
     return status;
@@ -242,10 +242,10 @@ absl::StatusOr<ScheduleCost> EvaluateGemmSchedule(const ScheduledGemm& operation
   const absl::StatusOr<TileGrid> grid = MakeTileGrid(
       {.m = operation.gemm.m, .n = operation.gemm.n, .block_m = schedule.block_m, .block_n = schedule.block_n});
   if (!grid.ok()) return grid.status();
-  if (const absl::Status status = CheckPositive("block_k", schedule.block_k); !status.ok()) return status;
-  if (const absl::Status status = CheckPositive("sm_count", machine.sm_count); !status.ok()) return status;
-  if (const absl::Status status = CheckPositive("group_m", schedule.order.group_m); !status.ok()) return status;
-  if (const absl::Status status = CheckSchedule(operation, schedule); !status.ok()) return status;
+  if (absl::Status status = CheckPositive("block_k", schedule.block_k); !status.ok()) return status;
+  if (absl::Status status = CheckPositive("sm_count", machine.sm_count); !status.ok()) return status;
+  if (absl::Status status = CheckPositive("group_m", schedule.order.group_m); !status.ok()) return status;
+  if (absl::Status status = CheckSchedule(operation, schedule); !status.ok()) return status;
   const bool sums_only_by_atomics =
       schedule.split_k > 1 && schedule.reduction == SplitKReduction::kAtomics && !NeedsConversion(operation);
   if (schedule.fused_pointwise && sums_only_by_atomics) {
@@ -270,11 +270,11 @@ absl::StatusOr<ScheduleCost> EvaluateGemmSchedule(const ScheduledGemm& operation
   const absl::StatusOr<int64_t> units = CheckedProduct("work_unit_count", grid->tile_count, schedule.split_k);
   if (!units.ok()) return units.status();
   cost.work_unit_count = *units;
-  if (const absl::Status status = FindBytes(operation, schedule, cost); !status.ok()) return status;
-  if (const absl::Status status = FindResources(operation, schedule, machine, cost.resources); !status.ok()) {
+  if (absl::Status status = FindBytes(operation, schedule, cost); !status.ok()) return status;
+  if (absl::Status status = FindResources(operation, schedule, machine, cost.resources); !status.ok()) {
     return status;
   }
-  if (const absl::Status status = FindWaves(operation, schedule, machine, splits, cost); !status.ok()) return status;
+  if (absl::Status status = FindWaves(operation, schedule, machine, splits, cost); !status.ok()) return status;
   return cost;
 }
 

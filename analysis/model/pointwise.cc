@@ -8,15 +8,15 @@
 namespace gx::model {
 
 absl::StatusOr<PointwiseWork> EvaluatePointwise(const Pointwise& pointwise) {
-  if (const absl::Status status = CheckPositive("element_count", pointwise.element_count); !status.ok()) return status;
-  if (const absl::Status status = CheckNotNegative("flops_per_element", pointwise.flops_per_element); !status.ok()) {
+  if (absl::Status status = CheckPositive("element_count", pointwise.element_count); !status.ok()) return status;
+  if (absl::Status status = CheckNotNegative("flops_per_element", pointwise.flops_per_element); !status.ok()) {
     return status;
   }
-  if (const absl::Status status = CheckNotNegative("read_bytes_per_element", pointwise.read_bytes_per_element);
+  if (absl::Status status = CheckNotNegative("read_bytes_per_element", pointwise.read_bytes_per_element);
       !status.ok()) {
     return status;
   }
-  if (const absl::Status status = CheckNotNegative("write_bytes_per_element", pointwise.write_bytes_per_element);
+  if (absl::Status status = CheckNotNegative("write_bytes_per_element", pointwise.write_bytes_per_element);
       !status.ok()) {
     return status;
   }
@@ -41,10 +41,10 @@ absl::StatusOr<PointwiseWork> EvaluatePointwise(const Pointwise& pointwise) {
 }
 
 absl::StatusOr<double> PointwiseIntensity(double flops_per_element, int64_t element_bytes) {
-  if (const absl::Status status = CheckNotNegative("flops_per_element", flops_per_element); !status.ok()) {
+  if (absl::Status status = CheckNotNegative("flops_per_element", flops_per_element); !status.ok()) {
     return status;
   }
-  if (const absl::Status status = CheckElementBytes("element_bytes", element_bytes); !status.ok()) return status;
+  if (absl::Status status = CheckElementBytes("element_bytes", element_bytes); !status.ok()) return status;
   return flops_per_element / static_cast<double>(2 * element_bytes);
 }
 

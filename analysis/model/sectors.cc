@@ -22,10 +22,10 @@ std::optional<double> SectorCount::sector_efficiency() const { return Quotient(r
 std::optional<double> SectorCount::unique_bytes_ratio() const { return Quotient(unique_bytes, transferred_bytes()); }
 
 absl::StatusOr<SectorCount> CountSectors(const WarpAccess& access, int64_t sector_bytes) {
-  if (const absl::Status status = CheckRange("sector_bytes", sector_bytes, 1, kMaxSectorBytes); !status.ok()) {
+  if (absl::Status status = CheckRange("sector_bytes", sector_bytes, 1, kMaxSectorBytes); !status.ok()) {
     return status;
   }
-  if (const absl::Status status = CheckWarpAccess(access); !status.ok()) return status;
+  if (absl::Status status = CheckWarpAccess(access); !status.ok()) return status;
 
   std::array<int64_t, kWarpLanes> first_bytes;  // of active lanes
   size_t count = 0;

@@ -15,14 +15,14 @@ namespace {
 constexpr int64_t kMaxTileRequests = int64_t{1} << 20;
 
 absl::Status CheckMatrix(const MatrixView& matrix) {
-  if (const absl::Status status = CheckPositive("rows", matrix.rows); !status.ok()) return status;
-  if (const absl::Status status = CheckPositive("columns", matrix.columns); !status.ok()) return status;
+  if (absl::Status status = CheckPositive("rows", matrix.rows); !status.ok()) return status;
+  if (absl::Status status = CheckPositive("columns", matrix.columns); !status.ok()) return status;
   return CheckRange("element_bytes", matrix.element_bytes, 1, kMaxBytesPerLane);
 }
 
 absl::Status CheckMap(const OwnerMap& map) {
-  if (const absl::Status status = CheckPositive("tile_rows", map.tile_rows); !status.ok()) return status;
-  if (const absl::Status status = CheckPositive("tile_columns", map.tile_columns); !status.ok()) return status;
+  if (absl::Status status = CheckPositive("tile_rows", map.tile_rows); !status.ok()) return status;
+  if (absl::Status status = CheckPositive("tile_columns", map.tile_columns); !status.ok()) return status;
   return CheckRange("elements_per_lane", map.elements_per_lane, 1, kMaxBytesPerLane);
 }
 
@@ -36,14 +36,14 @@ absl::Status CheckVector(const MatrixView& matrix, const TileOrigin& origin, int
                          OwnerAxis axis) {
   if (elements_per_lane == 1) return absl::OkStatus();
   const bool along_row = axis == OwnerAxis::kAlongRow;
-  if (const absl::Status status =
+  if (absl::Status status =
           CheckRange("elements_per_lane", elements_per_lane, 1, kMaxBytesPerLane / matrix.element_bytes);
       !status.ok()) {
     return status;
   }
   const int64_t stride = along_row ? matrix.column_stride_elements : matrix.row_stride_elements;
-  if (const absl::Status status = CheckRange(along_row ? "column_stride_elements" : "row_stride_elements", stride, 1, 1,
-                                             "a lane loads several elements at once");
+  if (absl::Status status = CheckRange(along_row ? "column_stride_elements" : "row_stride_elements", stride, 1, 1,
+                                       "a lane loads several elements at once");
       !status.ok()) {
     return status;
   }
@@ -61,7 +61,7 @@ absl::Status CheckVector(const MatrixView& matrix, const TileOrigin& origin, int
 }  // namespace
 
 absl::StatusOr<int64_t> OwnerMap::RequestCount() const {
-  if (const absl::Status status = CheckMap(*this); !status.ok()) return status;
+  if (absl::Status status = CheckMap(*this); !status.ok()) return status;
   const int64_t extent = axis == OwnerAxis::kAlongRow ? tile_columns : tile_rows;
   if (extent % elements_per_lane != 0) {
     return NotDivided(elements_per_lane, axis == OwnerAxis::kAlongRow ? "tile's columns" : "tile's rows", extent);
@@ -74,7 +74,7 @@ absl::StatusOr<int64_t> OwnerMap::RequestCount() const {
 absl::StatusOr<LaneOwners> OwnersOf(const OwnerMap& map, int64_t request_index) {
   const absl::StatusOr<int64_t> request_count = map.RequestCount();
   if (!request_count.ok()) return request_count.status();
-  if (const absl::Status status = CheckRange("request_index", request_index, 0, *request_count - 1); !status.ok()) {
+  if (absl::Status status = CheckRange("request_index", request_index, 0, *request_count - 1); !status.ok()) {
     return status;
   }
   const bool along_row = map.axis == OwnerAxis::kAlongRow;
@@ -98,22 +98,21 @@ absl::StatusOr<LaneOwners> OwnersOf(const OwnerMap& map, int64_t request_index) 
 
 absl::StatusOr<WarpAccess> TileAccess(const MatrixView& matrix, const TileOrigin& origin, const LaneOwners& owners,
                                       int64_t elements_per_lane, OwnerAxis axis) {
-  if (const absl::Status status = CheckMatrix(matrix); !status.ok()) return status;
-  if (const absl::Status status = CheckNotNegative("origin.row", origin.row); !status.ok()) return status;
-  if (const absl::Status status = CheckNotNegative("origin.column", origin.column); !status.ok()) return status;
-  if (const absl::Status status = CheckRange("elements_per_lane", elements_per_lane, 1, kMaxBytesPerLane);
-      !status.ok()) {
+  if (absl::Status status = CheckMatrix(matrix); !status.ok()) return status;
+  if (absl::Status status = CheckNotNegative("origin.row", origin.row); !status.ok()) return status;
+  if (absl::Status status = CheckNotNegative("origin.column", origin.column); !status.ok()) return status;
+  if (absl::Status status = CheckRange("elements_per_lane", elements_per_lane, 1, kMaxBytesPerLane); !status.ok()) {
     return status;
   }
-  if (const absl::Status status = CheckVector(matrix, origin, elements_per_lane, axis); !status.ok()) return status;
+  if (absl::Status status = CheckVector(matrix, origin, elements_per_lane, axis); !status.ok()) return status;
   WarpAccess access;
   access.active_mask = 0;
   access.bytes_per_lane = matrix.element_bytes * elements_per_lane;
   for (size_t lane = 0; lane < owners.size(); ++lane) {
     const TileElement& element = owners[lane];
     if (!element.owned) continue;
-    if (const absl::Status status = CheckNotNegative("owned row", element.row); !status.ok()) return status;
-    if (const absl::Status status = CheckNotNegative("owned column", element.column); !status.ok()) return status;
+    if (absl::Status status = CheckNotNegative("owned row", element.row); !status.ok()) return status;
+    if (absl::Status status = CheckNotNegative("owned column", element.column); !status.ok()) return status;
     const int64_t along = axis == OwnerAxis::kAlongRow ? element.column : element.row;
     if (along % elements_per_lane != 0) return NotDivided(elements_per_lane, "lane's first element", along);
     // The edge mask. Compared so that no sum can wrap: outside is outside however far.
@@ -127,7 +126,7 @@ absl::StatusOr<WarpAccess> TileAccess(const MatrixView& matrix, const TileOrigin
     access.lane_address_bytes[lane] = *address;
     access.active_mask |= 1U << lane;
   }
-  if (const absl::Status status = CheckWarpAccess(access); !status.ok()) return status;
+  if (absl::Status status = CheckWarpAccess(access); !status.ok()) return status;
   return access;
 }
 
@@ -143,8 +142,7 @@ namespace {
 absl::StatusOr<int64_t> BoundedRequestCount(const OwnerMap& map) {
   absl::StatusOr<int64_t> request_count = map.RequestCount();
   if (!request_count.ok()) return request_count;
-  if (const absl::Status status = CheckRange("requests of the tile", *request_count, 1, kMaxTileRequests);
-      !status.ok()) {
+  if (absl::Status status = CheckRange("requests of the tile", *request_count, 1, kMaxTileRequests); !status.ok()) {
     return status;
   }
   return request_count;
@@ -162,7 +160,7 @@ absl::StatusOr<SectorTotals> CountTileSectors(const MatrixView& matrix, const Ti
     if (!access.ok()) return access.status();
     const absl::StatusOr<SectorCount> sectors = CountSectors(*access, sector_bytes);
     if (!sectors.ok()) return sectors.status();
-    if (const absl::Status status = totals.Add(*sectors); !status.ok()) return status;
+    if (absl::Status status = totals.Add(*sectors); !status.ok()) return status;
   }
   return totals;
 }

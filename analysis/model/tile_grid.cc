@@ -52,7 +52,7 @@ double TileGrid::tile_efficiency_ratio() const {
 absl::StatusOr<TileGrid> MakeTileGrid(const TileShape& shape) {
   for (const auto& [field, value] : {std::pair{"m", shape.m}, std::pair{"n", shape.n},
                                      std::pair{"block_m", shape.block_m}, std::pair{"block_n", shape.block_n}}) {
-    if (const absl::Status status = CheckPositive(field, value); !status.ok()) return status;
+    if (absl::Status status = CheckPositive(field, value); !status.ok()) return status;
   }
   TileGrid grid;
   grid.shape = shape;
@@ -72,8 +72,8 @@ absl::StatusOr<TileGrid> MakeTileGrid(const TileShape& shape) {
 }
 
 absl::StatusOr<ProgramTile> DecodeProgramId(const TileGrid& grid, int64_t program_id, const ProgramOrder& order) {
-  if (const absl::Status status = CheckOrder(order); !status.ok()) return status;
-  if (const absl::Status status = CheckRange("program_id", program_id, 0, grid.tile_count - 1); !status.ok()) {
+  if (absl::Status status = CheckOrder(order); !status.ok()) return status;
+  if (absl::Status status = CheckRange("program_id", program_id, 0, grid.tile_count - 1); !status.ok()) {
     return status;
   }
   const Group group = GroupOf(grid, RowsPerGroup(grid, order), program_id);
@@ -90,13 +90,12 @@ absl::StatusOr<ProgramTile> DecodeProgramId(const TileGrid& grid, int64_t progra
 
 absl::StatusOr<PanelReuse> DistinctPanels(const TileGrid& grid, const ProgramOrder& order, int64_t first_program_id,
                                           int64_t program_count) {
-  if (const absl::Status status = CheckOrder(order); !status.ok()) return status;
-  if (const absl::Status status = CheckRange("first_program_id", first_program_id, 0, grid.tile_count - 1);
-      !status.ok()) {
+  if (absl::Status status = CheckOrder(order); !status.ok()) return status;
+  if (absl::Status status = CheckRange("first_program_id", first_program_id, 0, grid.tile_count - 1); !status.ok()) {
     return status;
   }
-  if (const absl::Status status = CheckRange("program_count", program_count, 1, grid.tile_count - first_program_id,
-                                             "programs left in the grid");
+  if (absl::Status status = CheckRange("program_count", program_count, 1, grid.tile_count - first_program_id,
+                                       "programs left in the grid");
       !status.ok()) {
     return status;
   }

@@ -17,12 +17,12 @@ constexpr int64_t kMaxThreadsPerBlock = 1024;
 absl::Status CheckTile(const BlockTile& tile) {
   for (const auto& [field, value] : {std::pair{"block_m", tile.block_m}, std::pair{"block_n", tile.block_n},
                                      std::pair{"block_k", tile.block_k}, std::pair{"stage_count", tile.stage_count}}) {
-    if (const absl::Status status = CheckPositive(field, value); !status.ok()) return status;
+    if (absl::Status status = CheckPositive(field, value); !status.ok()) return status;
   }
   for (const auto& [field, value] :
        {std::pair{"a_element_bytes", tile.a_element_bytes}, std::pair{"b_element_bytes", tile.b_element_bytes},
         std::pair{"accumulator_element_bytes", tile.accumulator_element_bytes}}) {
-    if (const absl::Status status = CheckElementBytes(field, value); !status.ok()) return status;
+    if (absl::Status status = CheckElementBytes(field, value); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -30,7 +30,7 @@ absl::Status CheckTile(const BlockTile& tile) {
 }  // namespace
 
 absl::StatusOr<TileStage> EvaluateTileStage(const BlockTile& tile) {
-  if (const absl::Status status = CheckTile(tile); !status.ok()) return status;
+  if (absl::Status status = CheckTile(tile); !status.ok()) return status;
   const absl::StatusOr<int64_t> flops =
       (CheckedCount(2) * tile.block_m * tile.block_n * tile.block_k).Value("stage_flops");
   if (!flops.ok()) return flops.status();
@@ -56,8 +56,7 @@ absl::StatusOr<TileStage> EvaluateTileStage(const BlockTile& tile) {
 absl::StatusOr<int64_t> AccumulatorRegistersPerThread(const BlockTile& tile, int64_t threads_per_block) {
   const absl::StatusOr<TileStage> stage = EvaluateTileStage(tile);
   if (!stage.ok()) return stage.status();
-  if (const absl::Status status = CheckRange("threads_per_block", threads_per_block, 1, kMaxThreadsPerBlock);
-      !status.ok()) {
+  if (absl::Status status = CheckRange("threads_per_block", threads_per_block, 1, kMaxThreadsPerBlock); !status.ok()) {
     return status;
   }
   return CeilDivide(stage->accumulator_bytes, threads_per_block * kRegisterBytes);

@@ -10,8 +10,7 @@
 namespace gx::model {
 
 absl::Status CheckWarpAccess(const WarpAccess& access) {
-  if (const absl::Status status = CheckRange("bytes_per_lane", access.bytes_per_lane, 1, kMaxBytesPerLane);
-      !status.ok()) {
+  if (absl::Status status = CheckRange("bytes_per_lane", access.bytes_per_lane, 1, kMaxBytesPerLane); !status.ok()) {
     return status;
   }
   const int64_t max_address = std::numeric_limits<int64_t>::max() - (access.bytes_per_lane - 1);
@@ -24,10 +23,10 @@ absl::Status CheckWarpAccess(const WarpAccess& access) {
 }
 
 absl::StatusOr<WarpAccess> StridedAccess(const LaneStride& lanes) {
-  if (const absl::Status status = CheckRange("element_bytes", lanes.element_bytes, 1, kMaxBytesPerLane); !status.ok()) {
+  if (absl::Status status = CheckRange("element_bytes", lanes.element_bytes, 1, kMaxBytesPerLane); !status.ok()) {
     return status;
   }
-  if (const absl::Status status =
+  if (absl::Status status =
           CheckRange("elements_per_lane", lanes.elements_per_lane, 1, kMaxBytesPerLane / lanes.element_bytes);
       !status.ok()) {
     return status;
@@ -43,14 +42,13 @@ absl::StatusOr<WarpAccess> StridedAccess(const LaneStride& lanes) {
     if (!address.ok()) return address.status();
     access.lane_address_bytes[static_cast<size_t>(lane)] = *address;
   }
-  if (const absl::Status status = CheckWarpAccess(access); !status.ok()) return status;
+  if (absl::Status status = CheckWarpAccess(access); !status.ok()) return status;
   return access;
 }
 
 absl::StatusOr<WarpAccess> ListedAccess(absl::Span<const int64_t> lane_address_bytes, int64_t bytes_per_lane) {
   const int64_t lane_count = static_cast<int64_t>(lane_address_bytes.size());
-  if (const absl::Status status = CheckRange("lane_address_bytes", lane_count, 0, kWarpLanes, "addresses");
-      !status.ok()) {
+  if (absl::Status status = CheckRange("lane_address_bytes", lane_count, 0, kWarpLanes, "addresses"); !status.ok()) {
     return status;
   }
   WarpAccess access;
@@ -58,7 +56,7 @@ absl::StatusOr<WarpAccess> ListedAccess(absl::Span<const int64_t> lane_address_b
   // A shift by 32 would be undefined.
   access.active_mask = lane_count == kWarpLanes ? kAllLanes : (1U << lane_count) - 1;
   std::copy(lane_address_bytes.begin(), lane_address_bytes.end(), access.lane_address_bytes.begin());
-  if (const absl::Status status = CheckWarpAccess(access); !status.ok()) return status;
+  if (absl::Status status = CheckWarpAccess(access); !status.ok()) return status;
   return access;
 }
 
