@@ -115,9 +115,9 @@ absl::StatusOr<WarpAccess> TileAccess(const MatrixView& matrix, const TileOrigin
     if (absl::Status status = CheckNotNegative("owned column", element.column); !status.ok()) return status;
     const int64_t along = axis == OwnerAxis::kAlongRow ? element.column : element.row;
     if (along % elements_per_lane != 0) return NotDivided(elements_per_lane, "lane's first element", along);
-    // The edge mask. Compared so that no sum can wrap: outside is outside however far.
-    if (element.row >= matrix.rows || origin.row >= matrix.rows - element.row) continue;
-    if (element.column >= matrix.columns || origin.column >= matrix.columns - element.column) continue;
+    // The edge mask: origin + element < extent, written so that no sum can wrap however far outside it is.
+    if (origin.row >= matrix.rows - element.row) continue;
+    if (origin.column >= matrix.columns - element.column) continue;
     const CheckedCount offset_elements = CheckedCount(origin.row + element.row) * matrix.row_stride_elements +
                                          CheckedCount(origin.column + element.column) * matrix.column_stride_elements;
     const absl::StatusOr<int64_t> address =
