@@ -1,5 +1,6 @@
-// What the functions cost that a report calls for every signature of a run. One iteration is a million evaluations, so
-// a time in seconds is "seconds per million". Run by hand: build/tests/bench/model_benchmark
+// How long waves, rooflines and peaks take, which a report computes for every signature of a run. One iteration is a
+// million of them. Occupancy, in the same program: occupancy_benchmark.cc.
+//   model_benchmark
 #include <benchmark/benchmark.h>
 
 #include <cstddef>
@@ -7,11 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "analysis/model/occupancy.h"
-#include "analysis/model/occupancy_exact.h"
 #include "analysis/model/peaks.h"
 #include "analysis/model/roofline.h"
-#include "analysis/model/sm_limits.h"
 #include "analysis/model/waves.h"
 
 namespace gx::model {
@@ -21,55 +19,7 @@ constexpr size_t kMillion = 1'000'000;
 // Inputs are made before the clock runs and reused in turn; a power of two.
 constexpr size_t kInputs = 1 << 12;
 
-// Launches that fit on an SM of 9.0, as they come in a run.
-std::vector<LaunchResources> Launches() {
-  std::mt19937_64 random(1);
-  std::vector<LaunchResources> launches(kInputs);
-  for (LaunchResources& launch : launches) {
-    launch.threads_per_block_count = 32 * static_cast<int64_t>(1 + random() % 16);
-    launch.registers_per_thread_count = static_cast<int64_t>(16 + random() % 112);
-    launch.static_shared_memory_bytes = static_cast<int64_t>(random() % 16'384);
-    launch.dynamic_shared_memory_bytes = static_cast<int64_t>(random() % 65'536);
-    launch.carveout_percent = random() % 2 == 0 ? kCarveoutDefaultPercent : static_cast<int64_t>(random() % 101);
-  }
-  return launches;
-}
-
-void OccupancyFirstOrder(benchmark::State& state) {
-  const SmBudget budget = FirstOrderBudget(**FindSmLimits({9, 0}));
-  std::vector<BlockDemand> demands;
-  for (const LaunchResources& launch : Launches()) {
-    demands.push_back({launch.threads_per_block_count, launch.registers_per_thread_count,
-                       launch.static_shared_memory_bytes + launch.dynamic_shared_memory_bytes});
-  }
-  for (auto _ : state) {
-    int64_t blocks = 0;
-    for (size_t i = 0; i < kMillion; ++i) {
-      const auto occupancy = FirstOrderOccupancy(budget, demands[i % kInputs]);
-      if (!occupancy.ok()) return state.SkipWithError("refused");
-      blocks += occupancy->blocks_per_sm_count;
-    }
-    benchmark::DoNotOptimize(blocks);
-  }
-}
-BENCHMARK(OccupancyFirstOrder)->Unit(benchmark::kSecond);
-
-void OccupancyExact(benchmark::State& state) {
-  const SmLimits& limits = **FindSmLimits({9, 0});
-  const std::vector<LaunchResources> launches = Launches();
-  for (auto _ : state) {
-    int64_t blocks = 0;
-    for (size_t i = 0; i < kMillion; ++i) {
-      const auto occupancy = ComputeExactOccupancy(limits, launches[i % kInputs]);
-      if (!occupancy.ok()) return state.SkipWithError("refused");
-      blocks += occupancy->blocks_per_sm_count;
-    }
-    benchmark::DoNotOptimize(blocks);
-  }
-}
-BENCHMARK(OccupancyExact)->Unit(benchmark::kSecond);
-
-void WavesOfGrids(benchmark::State& state) {
+void AMillionWaves(benchmark::State& state) {
   std::mt19937_64 random(2);
   std::vector<WaveInput> inputs(kInputs);
   for (WaveInput& input : inputs) {
@@ -87,7 +37,7 @@ void WavesOfGrids(benchmark::State& state) {
     benchmark::DoNotOptimize(sum);
   }
 }
-BENCHMARK(WavesOfGrids)->Unit(benchmark::kSecond);
+BENCHMARK(AMillionWaves)->Unit(benchmark::kMillisecond);
 
 struct Signature {
   ComputePath paths[2];
@@ -108,7 +58,7 @@ std::vector<Signature> Signatures() {
 }
 
 // A signature on two paths and three levels: its bound, and the observed time against it.
-void RooflineOfSignatures(benchmark::State& state) {
+void AMillionSignaturesThroughTheRoofline(benchmark::State& state) {
   const std::vector<Signature> signatures = Signatures();
   for (auto _ : state) {
     double sum = 0;
@@ -123,10 +73,10 @@ void RooflineOfSignatures(benchmark::State& state) {
     benchmark::DoNotOptimize(sum);
   }
 }
-BENCHMARK(RooflineOfSignatures)->Unit(benchmark::kSecond);
+BENCHMARK(AMillionSignaturesThroughTheRoofline)->Unit(benchmark::kMillisecond);
 
 // The last path of the table's last capability: what a search costs at most.
-void PeakOfAPath(benchmark::State& state) {
+void AMillionPeaks(benchmark::State& state) {
   PeakInput input;
   input.compute_capability = {12, 0};
   input.product_class = ProductClass::kGeForce;
@@ -144,7 +94,7 @@ void PeakOfAPath(benchmark::State& state) {
     benchmark::DoNotOptimize(sum);
   }
 }
-BENCHMARK(PeakOfAPath)->Unit(benchmark::kSecond);
+BENCHMARK(AMillionPeaks)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace gx::model

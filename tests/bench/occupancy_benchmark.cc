@@ -1,5 +1,5 @@
 // How long an occupancy takes: one item is one launch. A million of them should stay well under a second.
-//   occupancy_benchmark
+//   model_benchmark --benchmark_filter=Exact
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
