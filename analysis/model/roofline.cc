@@ -143,7 +143,11 @@ absl::StatusOr<RooflineBound> ComputeRooflineBound(absl::Span<const ComputePath>
     const double tie_seconds = bound.bound_seconds * (1 - kTieRelative);
     for (PathBound& path : bound.paths) path.binds = path.seconds >= tie_seconds;
     for (LevelBound& level : bound.levels) level.binds = level.seconds >= tie_seconds;
-    if (bound.flops > 0) bound.attainable_flops_per_second = static_cast<double>(bound.flops) / bound.bound_seconds;
+    if (bound.flops > 0) {
+      bound.attainable_flops_per_second = static_cast<double>(bound.flops) / bound.bound_seconds;
+      absl::Status status = CheckFinite("attainable_flops_per_second", *bound.attainable_flops_per_second);
+      if (!status.ok()) return status;
+    }
   }
   return bound;
 }
@@ -156,7 +160,12 @@ absl::StatusOr<Headroom> ComputeHeadroom(const RooflineBound& bound, double obse
   headroom.bound_seconds = bound.bound_seconds;
   headroom.residual_seconds = observed_seconds - bound.bound_seconds;
   headroom.roof_ratio = bound.bound_seconds / observed_seconds;
-  if (bound.flops > 0) headroom.achieved_flops_per_second = static_cast<double>(bound.flops) / observed_seconds;
+  if (absl::Status status = CheckFinite("roof_ratio", headroom.roof_ratio); !status.ok()) return status;
+  if (bound.flops > 0) {
+    headroom.achieved_flops_per_second = static_cast<double>(bound.flops) / observed_seconds;
+    absl::Status status = CheckFinite("achieved_flops_per_second", *headroom.achieved_flops_per_second);
+    if (!status.ok()) return status;
+  }
   headroom.violates_bound = observed_seconds < bound.bound_seconds;
   return headroom;
 }

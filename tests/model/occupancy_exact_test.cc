@@ -364,7 +364,18 @@ TEST(ComputeExactOccupancy, ClustersBoundTheBlocksOfTheDevice) {
   launch.sm_count.reset();
   EXPECT_EQ(Compute(Table(9, 0), launch).max_resident_blocks_count, std::nullopt);
   EXPECT_FALSE(Compute(Table(9, 0), launch).max_resident_blocks_is_upper_bound);
+  // One block an SM, and none of a launch that is refused, whatever else is known.
+  launch = Launch(256, 40, 0, 200'000);
+  launch.sm_count = 132;
+  EXPECT_EQ(Compute(Table(9, 0), launch).max_resident_blocks_count, 132);
+  launch = Launch(2048, 40);
+  EXPECT_EQ(Compute(Table(9, 0), launch).max_resident_blocks_count, 0);
+  launch.cluster_blocks_count = 2;
+  launch.max_active_clusters_count = 10;
+  EXPECT_EQ(Compute(Table(9, 0), launch).max_resident_blocks_count, 0);
   // The device cannot hold more blocks than its SMs do.
+  launch = Launch(256, 40, 0, 65536);
+  launch.cluster_blocks_count = 16;
   launch.sm_count = 132;
   launch.max_active_clusters_count = 1000;
   EXPECT_EQ(Compute(Table(9, 0), launch).max_resident_blocks_count, 384);

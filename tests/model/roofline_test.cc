@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <vector>
@@ -336,6 +337,37 @@ TEST(RooflineProperty, MoreWorkOrSlowerCeilingsNeverLowerABound) {
   }
 }
 
+// Whatever is in the fields, the answer is a refusal or made of finite numbers.
+TEST(RooflineProperty, AnyValueIsARefusalOrAFiniteResult) {
+  constexpr int64_t kCounts[] = {std::numeric_limits<int64_t>::min(), -1, 0, 1, 1000, kMax - 1, kMax};
+  constexpr double kRates[] = {kNan, -kInfinity, -1, 0, 5e-324, 1e-300, 1, 1e12, 1e300, 1.7e308, kInfinity};
+  std::mt19937_64 random(13);
+  const auto count = [&] { return kCounts[random() % std::size(kCounts)]; };
+  const auto rate = [&] { return kRates[random() % std::size(kRates)]; };
+  int good = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    std::vector<ComputePath> paths;
+    std::vector<MemoryLevel> levels;
+    for (size_t k = random() % 3; k > 0; --k) paths.push_back({"p", count(), rate(), kTheoretical});
+    for (size_t k = random() % 3; k > 0; --k) levels.push_back({"l", count(), rate(), kTheoretical});
+    const auto bound = ComputeRooflineBound(paths, levels);
+    if (!bound.ok()) continue;
+    ++good;
+    ASSERT_TRUE(std::isfinite(bound->bound_seconds));
+    ASSERT_TRUE(std::isfinite(bound->attainable_flops_per_second.value_or(0)));
+    for (const LevelBound& level : bound->levels) {
+      ASSERT_TRUE(std::isfinite(level.intensity_flops_per_byte.value_or(0)));
+      ASSERT_TRUE(std::isfinite(level.ridge_flops_per_byte.value_or(0)));
+    }
+    const auto headroom = ComputeHeadroom(*bound, rate());
+    if (!headroom.ok()) continue;
+    ASSERT_TRUE(std::isfinite(headroom->residual_seconds));
+    ASSERT_TRUE(std::isfinite(headroom->roof_ratio));
+    ASSERT_TRUE(std::isfinite(headroom->achieved_flops_per_second.value_or(0)));
+  }
+  EXPECT_GT(good, 1000);
+}
+
 TEST(Roofline, MorePartsThanAreInlinedStillWork) {
   const std::vector<MemoryLevel> levels(3 * kInlinedParts, Level(1'500'000));
   const auto bound = ComputeRooflineBound({}, levels);
@@ -370,6 +402,9 @@ TEST(Headroom, APointAboveTheRoofIsAViolationAndNotClamped) {
 TEST(Headroom, RefusesATimeThatIsNone) {
   EXPECT_EQ(ComputeHeadroom({}, 0).status().message(), "observed_seconds: got 0, expected a finite number above 0");
   EXPECT_EQ(ComputeHeadroom({}, -1).status().message(), "observed_seconds: got -1, expected a finite number above 0");
+  const MemoryLevel level = Level(kMax, 1e-280);
+  EXPECT_EQ(ComputeHeadroom(*ComputeRooflineBound({}, {&level, 1}), 1e-300).status().message(),
+            "roof_ratio: beyond the range of a double");
 }
 
 TEST(FlopsUtilization, OfOnePathIsAchievedOverPeak) {

@@ -68,9 +68,10 @@ TEST(SmLimits, TheTableIsWhatTheDocumentsSay) {
     EXPECT_EQ(limits.barriers_limit_blocks, row.compute_capability.major >= 9);
     EXPECT_EQ(limits.virtual_resources_per_sm_count, row.virtual_resources);
     EXPECT_EQ(limits.has_clusters, row.clusters);
-    std::vector<int64_t> steps_kib;
-    for (const int64_t step : limits.carveout_steps_bytes) steps_kib.push_back(step / kKib);
-    EXPECT_EQ(steps_kib, row.steps_kib);
+    std::vector<int64_t> steps_bytes;
+    for (const int64_t step_kib : row.steps_kib) steps_bytes.push_back(step_kib * kKib);
+    EXPECT_EQ(std::vector<int64_t>(limits.carveout_steps_bytes.begin(), limits.carveout_steps_bytes.end()),
+              steps_bytes);
     // The same everywhere.
     EXPECT_EQ(limits.max_threads_per_block_count, 1024);
     EXPECT_EQ(limits.registers_per_sm_count, 65536);

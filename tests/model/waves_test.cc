@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -175,6 +177,33 @@ TEST(WavesProperty, TheWavesHoldTheGridAndOneWaveFewerDoesNot) {
     // The last wave is the emptiest, so the mean is no worse.
     ASSERT_GE(*waves->mean_fill_ratio, *waves->tail_fill_ratio * (1 - 1e-12));
   }
+}
+
+// Whatever is in the fields, the answer is a refusal or keeps the rules above without wrapping around.
+TEST(WavesProperty, AnyValueIsARefusalOrAResult) {
+  constexpr int64_t kValues[] = {std::numeric_limits<int64_t>::min(), -1, 0, 1, 2, 3, 132, 65'536, kMax / 2, kMax};
+  std::mt19937_64 random(17);
+  const auto value = [&] { return kValues[random() % std::size(kValues)]; };
+  int good = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    WaveInput input{value(), value(), value(), value(), std::nullopt};
+    if (random() % 2 == 0) input.max_active_cluster_count = value();
+    if (const auto waves = ComputeWaves(input); waves.ok()) {
+      ++good;
+      ASSERT_GT(waves->slot_count, 0);
+      ASSERT_GE(waves->cluster_lost_slot_count, 0);
+      ASSERT_GE(waves->last_wave_idle_sm_count, 0);
+      ASSERT_LE(waves->last_wave_block_count, waves->slot_count);
+      ASSERT_LE(waves->tail_fill_ratio.value_or(0), 1);
+    }
+    if (const auto waves = ComputePersistentWaves({value(), value(), value()}); waves.ok()) {
+      ++good;
+      ASSERT_LE(waves->idlest_cta_tile_count, waves->busiest_cta_tile_count);
+      ASSERT_LE(waves->tail_fill_ratio.value_or(0), 1);
+      ASSERT_GE(waves->unused_slot_count, 0);
+    }
+  }
+  EXPECT_GT(good, 1000);
 }
 
 TEST(WavesProperty, MoreSlotsNeverMeanMoreWaves) {

@@ -6,8 +6,8 @@
 int main() {
   const auto limits = gx::model::FindSmLimits({9, 0});
   if (!limits.ok()) return 1;
-  const auto occupancy = gx::model::ComputeExactOccupancy(
-      **limits, {.threads_per_block_count = 256, .registers_per_thread_count = 64});
+  const auto occupancy =
+      gx::model::ComputeExactOccupancy(**limits, {.threads_per_block_count = 256, .registers_per_thread_count = 64});
   if (!occupancy.ok()) return 1;
   std::printf("%d blocks per SM, %.0f %%\n", static_cast<int>(occupancy->blocks_per_sm_count),
               100 * occupancy->occupancy_ratio);
