@@ -1,0 +1,80 @@
+#include "analysis/manifest/model_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_replace.h"
+#include "analysis/manifest/model_report.h"
+#include "tests/support/textproto.h"
+
+namespace gx::analysis {
+namespace {
+
+namespace v1 = gpuexec::v1;
+using testing::FromText;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::string TextOf(const v1::Manifest& manifest, const v1::Observation* observation = nullptr, bool colour = false) {
+  return ModelReportText(manifest, BuildModelReport(manifest, {.observation = observation}), colour);
+}
+
+TEST(ModelText, WhatDoesNotFitComesFirst) {
+  const v1::Manifest manifest = FromText<v1::Manifest>(
+      "case_id: 'a' label: CLAIM_LABEL_ANALYTICAL warp_request { name: 'w' } expected { waves { slot_count: 3 } }");
+  EXPECT_THAT(TextOf(manifest), StartsWith("MISMATCHES AND REFUSALS\n"
+                                           "  mismatch expected.waves.slot_count: expected 3, derived absent\n"
+                                           "  refused warp_request[0] 'w': "));
+  EXPECT_THAT(TextOf(manifest), HasSubstr("\n  1 of 1 expected value differs\n"));
+}
+
+TEST(ModelText, NoObservationIsNoSectionAndAnEmptyOneIsAbsent) {
+  const v1::Manifest manifest = FromText<v1::Manifest>("case_id: 'a' label: CLAIM_LABEL_ANALYTICAL");
+  EXPECT_THAT(TextOf(manifest), Not(HasSubstr("PREDICTED AND OBSERVED")));
+  const v1::Observation observation = FromText<v1::Observation>("label: CLAIM_LABEL_UNMEASURED");
+  const std::string text = TextOf(manifest, &observation);
+  EXPECT_THAT(text, HasSubstr("status            unmeasured\n"));
+  EXPECT_THAT(text, HasSubstr("observed median   absent\n"));
+  EXPECT_THAT(text, HasSubstr("residual          absent\n"));
+}
+
+TEST(ModelText, RefusalsOfAnObservationAreOneLineEach) {
+  const v1::Manifest manifest = FromText<v1::Manifest>("case_id: 'a' label: CLAIM_LABEL_ANALYTICAL");
+  const v1::Observation observation = FromText<v1::Observation>("label: CLAIM_LABEL_LOCALLY_MEASURED case_id: 'a'");
+  const std::string text = TextOf(manifest, &observation);
+  EXPECT_THAT(text, HasSubstr("\n  observation refused timing: got 0 raw samples, expected 20 or more\n"));
+  EXPECT_THAT(text, HasSubstr("\n  observation refused profiler: no counters\n"));
+  EXPECT_THAT(text, HasSubstr("status            observation refused\n"));
+}
+
+TEST(ModelText, NamesOfAFileCannotCommandATerminalNorWidenATable) {
+  v1::Manifest manifest = FromText<v1::Manifest>("label: CLAIM_LABEL_ANALYTICAL");
+  const std::string evil = "\x1b[2J\r\n\u202e" + std::string(5000, 'x');
+  manifest.set_case_id(evil);
+  manifest.set_description(evil);
+  manifest.mutable_operation()->set_semantic_equation(evil);
+  manifest.mutable_machine()->set_gpu_model(evil);
+  v1::WarpRequest* request = manifest.add_warp_request();
+  request->set_name(evil);
+  request->set_element_bytes(4);
+  manifest.add_bank_case()->set_name(evil);
+  manifest.set_lower_bound_case(evil);
+  const std::string text = TextOf(manifest);
+  for (const char c : text) EXPECT_TRUE(c == '\n' || (c >= ' ' && c < 0x7F)) << static_cast<int>(c);
+  EXPECT_LT(text.size(), 8000u);
+}
+
+TEST(ModelText, ColoursChangeNothingElse) {
+  const v1::Manifest manifest =
+      FromText<v1::Manifest>("case_id: 'a' label: CLAIM_LABEL_ANALYTICAL warp_request { name: 'w' }");
+  const std::string coloured = TextOf(manifest, nullptr, true);
+  EXPECT_NE(coloured, TextOf(manifest));
+  EXPECT_EQ(absl::StrReplaceAll(coloured, {{"\x1b[1m", ""}, {"\x1b[31m", ""}, {"\x1b[2m", ""}, {"\x1b[0m", ""}}),
+            TextOf(manifest));
+}
+
+}  // namespace
+}  // namespace gx::analysis
