@@ -118,7 +118,9 @@ TEST(Peaks, RatesTimesSmsTimesClockGiveThePublishedFigures) {
   }
 }
 
-// machine tables: rates per clock per SM as sources give them; multiply-adds for CUDA cores.
+// Multiply-adds per clock per SM as the sources of each row give them: CUDA C++ Programming Guide (7.x, 8.0),
+// openxla/xla (9.0, 10.x), product figures (7.5, 8.6, 8.9, 10.3), a note on sm_120 (12.0); 8.7 and most special
+// functions are recalled.
 TEST(Peaks, NonTensorRatesAreThoseOfTheTables) {
   struct Case {
     CC capability;
@@ -143,6 +145,51 @@ TEST(Peaks, NonTensorRatesAreThoseOfTheTables) {
     } else {
       EXPECT_EQ(rate(kBf16Fma), 2 * c.bf16) << c.capability.ToString();
     }
+  }
+}
+
+// Dense operations per clock per SM; 0: the capability has no such path. Sources in the rows; the figures of products
+// that they give are in the first test.
+TEST(Peaks, TensorRatesAreThoseOfTheTables) {
+  struct Case {
+    CC capability;
+    ProductClass product_class;
+    double fp16_fp16, fp16_fp32, bf16_fp32, tf32, fp8_fp16, fp8_fp32, fp6_fp16, fp6_fp32, fp4, int8, int4, fp64;
+  };
+  for (const Case& c : {
+           Case{{7, 0}, kPro, 1024, 1024, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+           Case{{7, 5}, kPro, 1024, 1024, 0, 0, 0, 0, 0, 0, 0, 2048, 4096, 0},
+           Case{{7, 5}, kGeForce, 1024, 512, 0, 0, 0, 0, 0, 0, 0, 2048, 4096, 0},
+           Case{{8, 0}, kPro, 2048, 2048, 2048, 1024, 0, 0, 0, 0, 0, 4096, 8192, 128},
+           Case{{8, 6}, kPro, 1024, 1024, 1024, 512, 0, 0, 0, 0, 0, 2048, 4096, 0},
+           Case{{8, 6}, kGeForce, 1024, 512, 512, 256, 0, 0, 0, 0, 0, 2048, 4096, 0},
+           Case{{8, 7}, kPro, 2048, 2048, 2048, 1024, 0, 0, 0, 0, 0, 4096, 8192, 0},
+           Case{{8, 9}, kPro, 1024, 1024, 1024, 512, 2048, 2048, 0, 0, 0, 2048, 4096, 0},
+           Case{{8, 9}, kGeForce, 1024, 512, 512, 256, 2048, 1024, 0, 0, 0, 2048, 4096, 0},
+           Case{{9, 0}, kPro, 4096, 4096, 4096, 2048, 8192, 8192, 0, 0, 0, 8192, 0, 256},
+           Case{{10, 0}, kPro, 8192, 8192, 8192, 4096, 16384, 16384, 16384, 16384, 32768, 16384, 0, 128},
+           Case{{10, 3}, kPro, 8192, 8192, 8192, 4096, 16384, 16384, 16384, 16384, 49152, 16384, 0, 4},
+           Case{{12, 0}, kPro, 1024, 1024, 1024, 512, 2048, 2048, 2048, 2048, 4096, 2048, 0, 0},
+           Case{{12, 0}, kGeForce, 1024, 512, 512, 256, 2048, 1024, 2048, 1024, 4096, 2048, 0, 0},
+       }) {
+    const auto expect = [&](const RatePath& path, double expected) {
+      const auto rate = FindRate(c.capability, c.product_class, path);
+      EXPECT_EQ(rate.ok() ? rate->operations_per_clock_per_sm : 0, expected)
+          << c.capability.ToString() << " " << ProductClassName(c.product_class) << " " << RatePathName(path);
+      EXPECT_EQ(absl::IsNotFound(rate.status()), expected == 0);
+    };
+    expect(kTensorFp16Fp16, c.fp16_fp16);
+    expect(kTensorFp16Fp32, c.fp16_fp32);
+    expect(kTensorBf16Fp32, c.bf16_fp32);
+    expect(kTensorTf32Fp32, c.tf32);
+    expect(kTensorFp8Fp16, c.fp8_fp16);
+    expect(kTensorFp8Fp32, c.fp8_fp32);
+    expect(kTensorFp6Fp16, c.fp6_fp16);
+    expect(kTensorFp6Fp32, c.fp6_fp32);
+    expect(kTensorFp4Fp32, c.fp4);
+    expect(kTensorInt8Int32, c.int8);
+    expect(kTensorInt4Int32, c.int4);
+    expect(kTensorFp64Fp64, c.fp64);
   }
 }
 

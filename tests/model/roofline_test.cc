@@ -158,6 +158,17 @@ TEST(Roofline, ALevelWithoutBytesHasNoIntensityAndBindsNothing) {
   EXPECT_TRUE(bound->paths[0].binds);
 }
 
+TEST(Roofline, APathWithoutWorkStillHasItsRidge) {
+  const ComputePath path = Path(0);
+  const MemoryLevel level = Level(3'000'000'000);
+  const auto bound = ComputeRooflineBound({&path, 1}, {&level, 1});
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  EXPECT_EQ(bound->levels[0].ridge_flops_per_byte, 200);
+  EXPECT_EQ(bound->levels[0].intensity_flops_per_byte, 0);
+  EXPECT_FALSE(bound->levels[0].compute_bound);
+  EXPECT_FALSE(bound->attainable_flops_per_second.has_value());
+}
+
 TEST(Roofline, ACopyHasABoundButNoRidgeOfAPath) {
   const MemoryLevel level = Level(3'000'000'000);
   const auto bound = ComputeRooflineBound({}, {&level, 1});
@@ -397,6 +408,14 @@ TEST(Headroom, APointAboveTheRoofIsAViolationAndNotClamped) {
   EXPECT_DOUBLE_EQ(headroom->residual_seconds, -0.001);
   EXPECT_DOUBLE_EQ(headroom->roof_ratio, 2);
   EXPECT_FALSE(headroom->achieved_flops_per_second.has_value());
+}
+
+TEST(Headroom, ABoundThatIsMetIsNoViolationAndLessIsOne) {
+  const MemoryLevel level = Level(3'000'000'000);
+  const auto bound = ComputeRooflineBound({}, {&level, 1});
+  EXPECT_FALSE(ComputeHeadroom(*bound, 0.002)->violates_bound);
+  EXPECT_EQ(ComputeHeadroom(*bound, 0.002)->roof_ratio, 1);
+  EXPECT_TRUE(ComputeHeadroom(*bound, std::nextafter(0.002, 0))->violates_bound);
 }
 
 TEST(Headroom, RefusesATimeThatIsNone) {
