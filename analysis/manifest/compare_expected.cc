@@ -124,6 +124,7 @@ class Comparison {
       const std::string name = absl::StrCat(path, "[", Quoted(key_of(item)), "]");
       const auto found = by_name.find(key_of(item));
       if (found == by_name.end()) {
+        ++result_.compared_count;
         Add(name, "a case of this name", kAbsent);
       } else {
         Compare(name, item, *found->second, key);

@@ -12,7 +12,7 @@
 namespace gx::analysis {
 
 struct ExpectedComparison {
-  // Fields of `expected` that are set, names of cases apart.
+  // Fields of `expected` that are set; a name of a case counts only where there is no such case.
   int64_t compared_count = 0;
   // In the order of the fields. Values as text: doubles with 17 digits, "absent" where nothing is derived.
   std::vector<gpuexec::v1::Mismatch> mismatches;

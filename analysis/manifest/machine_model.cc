@@ -49,7 +49,8 @@ MachineModel::MachineModel(const v1::Machine& machine, const model::Product* dev
 
 void MachineModel::Remember(absl::string_view name, std::string value, Provenance::Origin origin,
                             absl::string_view source) {
-  if (!remembered_.emplace(name).second) return;
+  // A path or level may have a theoretical and an empirical roof: the source tells them apart.
+  if (!remembered_.emplace(name, source).second) return;
   Provenance& item = provenance_.emplace_back();
   item.set_name(std::string(name));
   item.set_value(std::move(value));

@@ -5,10 +5,10 @@
 #define GPUEXEC_ANALYSIS_MANIFEST_MACHINE_MODEL_H_
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -64,8 +64,8 @@ class MachineModel {
   std::optional<model::SmLimits> limits_;
   std::optional<int64_t> sm_count_;
   std::vector<gpuexec::v1::Provenance> provenance_;
-  // Names of provenance_.
-  std::set<std::string, std::less<>> remembered_;
+  // Names and sources of provenance_.
+  std::set<std::pair<std::string, std::string>> remembered_;
 };
 
 }  // namespace gx::analysis

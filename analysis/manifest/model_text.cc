@@ -276,10 +276,11 @@ class ModelText {
     if (step.has_carveout_bytes()) parts.push_back(absl::StrCat("carve-out of ", Count(step.carveout_bytes()), " B"));
     if (step.has_barriers_per_block())
       parts.push_back(absl::StrCat("barriers a block <= ", Count(step.barriers_per_block())));
-    out_.Field("one more block", !step.is_possible()
-                                     ? "is not possible by changing the block"
-                                     : absl::StrCat(Count(step.resident_blocks_per_sm()),
-                                                    " with any that limits: ", absl::StrJoin(parts, ", ")));
+    out_.Field("one more block",
+               !step.is_possible()
+                   ? "is not possible by changing the block"
+                   : absl::StrCat(Count(step.resident_blocks_per_sm()),
+                                  " per SM, once all that limits has given way: ", absl::StrJoin(parts, ", ")));
   }
 
   void WriteAccess() {
