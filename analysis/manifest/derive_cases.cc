@@ -29,7 +29,7 @@ namespace v1 = gpuexec::v1;
 using model::CeilingKind;
 
 // A tile of a block is swept request by request: no more of them for all cases of a manifest together.
-constexpr int64_t kMaxTileRequests = 1 << 20;
+constexpr int64_t kMaxTileRequests = 1 << 17;
 
 // Evaluates each case of a list and keeps the answers; names have to be there and different.
 template <typename Cases, typename Evaluate>

@@ -104,8 +104,12 @@ absl::Status CheckStrings(const Message& message) {
   return absl::OkStatus();
 }
 
-// Counts the messages and strings of a binary message before anything is made of them, and looks at its strings:
-// protobuf's parser would print a line about one that is no UTF-8.
+absl::Status NotBinary(const Descriptor* type) {
+  return absl::InvalidArgumentError(absl::StrCat("expected a binary ", type->full_name(), ", got bytes that are none"));
+}
+
+// Counts the messages and strings of a binary message before anything is made of them, and looks at its strings: about
+// one that is no UTF-8 protobuf's parser would print a line.
 absl::Status ScanBinary(const Descriptor* type, CodedInputStream* input, size_t* elements_left) {
   while (const uint32_t tag = input->ReadTag()) {
     const FieldDescriptor* field = type->FindFieldByNumber(WireFormatLite::GetTagFieldNumber(tag));
@@ -119,24 +123,24 @@ absl::Status ScanBinary(const Descriptor* type, CodedInputStream* input, size_t*
       --*elements_left;
     }
     if (!element) {
-      if (!WireFormatLite::SkipField(input, tag)) break;
+      if (!WireFormatLite::SkipField(input, tag)) return NotBinary(type);
       continue;
     }
     uint32_t length = 0;
-    if (!input->ReadVarint32(&length) || length > kMaxMessageFileBytes) break;
+    if (!input->ReadVarint32(&length) || length > kMaxMessageFileBytes) return NotBinary(type);
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
       std::string text;
-      if (!input->ReadString(&text, static_cast<int>(length))) break;
+      if (!input->ReadString(&text, static_cast<int>(length))) return NotBinary(type);
       if (!IsUtf8(text)) return NotUtf8(field);
       continue;
     }
     const CodedInputStream::Limit limit = input->PushLimit(static_cast<int>(length));
+    // A limit beyond the enclosing one is not kept.
+    if (input->BytesUntilLimit() != static_cast<int>(length)) return NotBinary(type);
     if (absl::Status status = ScanBinary(field->message_type(), input, elements_left); !status.ok()) return status;
-    if (input->BytesUntilLimit() > 0) break;
     input->PopLimit(limit);
   }
-  // What does not scan does not parse either; the parser has the word for it.
-  return absl::OkStatus();
+  return input->ConsumedEntireMessage() ? absl::OkStatus() : NotBinary(type);
 }
 
 absl::Status ParseBinary(absl::string_view bytes, Message* message) {
@@ -144,8 +148,7 @@ absl::Status ParseBinary(absl::string_view bytes, Message* message) {
   size_t elements_left = kMaxMessageElements;
   if (absl::Status status = ScanBinary(message->GetDescriptor(), &input, &elements_left); !status.ok()) return status;
   if (message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("expected a binary ", message->GetDescriptor()->full_name(), ", got bytes that are none"));
+  return NotBinary(message->GetDescriptor());
 }
 
 class FirstError : public google::protobuf::io::ErrorCollector {

@@ -275,7 +275,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"HugeTile",
                 "tile_access { name: 'a' rows: 4096 columns: 1000000 row_stride_elements: 1000000 "
                 "column_stride_elements: 1 element_bytes: 2 tile_rows: 4096 tile_columns: 1000000 }",
-                "tile_access[0] 'a': got a tile of 128000000 requests, expected at most 1048576"}),
+                "tile_access[0] 'a': got a tile of 128000000 requests, expected at most 131072"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Derive, OneRefusedCaseLeavesTheOthers) {
@@ -291,12 +291,12 @@ TEST(Derive, AllTilesTogetherHaveABound) {
   for (int i = 0; i < 3; ++i) {
     absl::StrAppend(&text, "tile_access { name: '", i,
                     "' rows: 4096 columns: 4096 row_stride_elements: 4096 column_stride_elements: 1 element_bytes: 2 "
-                    "tile_rows: 4096 tile_columns: 4096 }");
+                    "tile_rows: 2048 tile_columns: 1024 }");
   }
-  // Two of 2^19 requests each; the third is one too many.
+  // Two of 2^16 requests each; the third is one too many.
   const Result result = Evaluate(FromText<Manifest>(text));
   EXPECT_THAT(result.derived.tile_access(), SizeIs(2));
-  EXPECT_THAT(OnlyFault(result), HasSubstr("tile_access[2] '2': got a tile of 524288 requests"));
+  EXPECT_THAT(OnlyFault(result), HasSubstr("tile_access[2] '2': got a tile of 65536 requests"));
 }
 
 TEST(Derive, AListOfLanesIsThePatternItSpells) {

@@ -109,6 +109,14 @@ TEST(MessageFile, ManyEmptyMessagesAreRefusedBeforeTheyAreMade) {
   EXPECT_EQ(Refusal("a.pb", unknown), "a.pb: expected at most 20000 messages and strings");
 }
 
+TEST(MessageFile, AStringBeyondItsMessageIsRefusedWithoutAWordFromProtobuf) {
+  // Dispatch of 4 bytes, in it a string of 6 that reaches into what follows, where it is no UTF-8.
+  ::testing::internal::CaptureStderr();
+  const std::string refusal = Refusal("a.pb", "\x2A\x04\x0A\x06xx\xFF\xFF\xFF\xFF");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(refusal, "a.pb: expected a binary gpuexec.v1.Dispatch, got bytes that are none");
+}
+
 TEST(MessageFile, BinaryOfANewerVersionIsRead) {
   // Field 1012 of length 1.
   Manifest message;
