@@ -135,6 +135,10 @@ TEST(Executables, AnalyzeCanBeCopiedToABareMachine) { EXPECT_THAT(Needed(GX_ANAL
 TEST(Executables, DumpCanBeCopiedToABareMachine) { EXPECT_THAT(Needed(GX_DUMP), Each(kBaseLibrary)); }
 #endif
 
+#ifdef GX_MODEL
+TEST(Executables, ModelCanBeCopiedToABareMachine) { EXPECT_THAT(Needed(GX_MODEL), Each(kBaseLibrary)); }
+#endif
+
 #ifdef GX_KERNELS
 TEST(Executables, DemoKernelsCanBeCopiedToAMachineWithADriverAlone) {
   EXPECT_THAT(Needed(GX_KERNELS), Each(AnyOf(kBaseLibrary, "librt.so.1")));

@@ -18,8 +18,10 @@ mv "$work/first" "$prefix"
 
 expect_file bin/gx-analyze
 expect_file bin/gx-dump
+expect_file bin/gx-model
 expect_file share/gpuexec/LICENSE
 expect_file share/gpuexec/proto/gpuexec/v1/trace.proto
+expect_file share/gpuexec/proto/gpuexec/v1/manifest.proto
 expect_file lib/libgx_model.a
 expect_file lib/cmake/gpuexec/gpuexecConfig.cmake
 [[ $inject == without-inject ]] || expect_file lib/libgpuexec_inject.so
@@ -29,8 +31,13 @@ expect_file lib/cmake/gpuexec/gpuexecConfig.cmake
 grep -q 'gx-analyze' "$work/help" || fail "gx-analyze --help does not name itself"
 
 # The installed format description is complete: it compiles with nothing but itself.
-"$protoc" "--proto_path=$prefix/share/gpuexec/proto" "--descriptor_set_out=$work/set" gpuexec/v1/trace.proto ||
+"$protoc" "--proto_path=$prefix/share/gpuexec/proto" "--descriptor_set_out=$work/set" gpuexec/v1/trace.proto gpuexec/v1/model_report.proto ||
   fail "the installed .proto files do not compile"
+
+examples=$prefix/share/gpuexec/examples
+"$prefix/bin/gx-model" --observation "$examples/observation_unmeasured.textproto" --fail-on-mismatch \
+  "$examples/gemm_4096_bf16.textproto" >"$work/model" || fail "gx-model on the installed example"
+grep -q '16.049382716049383 %' "$work/model" || fail "gx-model on the installed example does not show its last wave"
 
 traces=("$prefix"/share/gpuexec/demo/*.trace.pb)
 [[ -s ${traces[0]} ]] || fail "the prefix has no demo trace in share/gpuexec/demo"
