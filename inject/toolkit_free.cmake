@@ -1,16 +1,24 @@
 # gx_inject_base: the half of inject/ that needs no CUDA toolkit (settings, log, counters, the trace's bytes and file).
 # Built and tested everywhere; the injection library is this and the half that knows CUPTI.
 add_library(gx_inject_base STATIC
+  "${CMAKE_CURRENT_LIST_DIR}/capture_gate.cc"
   "${CMAKE_CURRENT_LIST_DIR}/checksum.cc"
   "${CMAKE_CURRENT_LIST_DIR}/columns.cc"
   "${CMAKE_CURRENT_LIST_DIR}/config.cc"
   "${CMAKE_CURRENT_LIST_DIR}/counter_planner.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/counter_schedule.cc"
   "${CMAKE_CURRENT_LIST_DIR}/counter_sets.cc"
   "${CMAKE_CURRENT_LIST_DIR}/descriptor.cc"
   "${CMAKE_CURRENT_LIST_DIR}/log.cc"
   "${CMAKE_CURRENT_LIST_DIR}/metric_name.cc"
   "${CMAKE_CURRENT_LIST_DIR}/nearest_name.cc"
   "${CMAKE_CURRENT_LIST_DIR}/path_name.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/range_verdict.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/sampling_deny_list.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/sampling_needs.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/sampling_settings.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/sampling_wait.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/sampling_watchdog.cc"
   "${CMAKE_CURRENT_LIST_DIR}/self_stats.cc"
   "${CMAKE_CURRENT_LIST_DIR}/trace_encoder.cc"
   "${CMAKE_CURRENT_LIST_DIR}/trace_file.cc")

@@ -1,0 +1,53 @@
+#include "inject/capture_gate.h"
+
+#include "inject/checksum.h"
+
+namespace gx::inject {
+
+uint64_t CaptureGate::StreamKey(const void* context, const void* stream,
+                                uint64_t thread_of_per_thread_stream) noexcept {
+  const uint64_t words[] = {reinterpret_cast<uintptr_t>(context), reinterpret_cast<uintptr_t>(stream),
+                            thread_of_per_thread_stream};
+  const uint64_t key = Checksum({reinterpret_cast<const char*>(words), sizeof(words)});
+  return key == 0 ? 1 : key;
+}
+
+bool CaptureGate::Begin(uint64_t stream) noexcept {
+  captures_.fetch_add(1, std::memory_order_seq_cst);
+  bool placed = false;
+  for (std::atomic<uint64_t>& open : open_) {
+    uint64_t held = open.load(std::memory_order_relaxed);
+    if (held != 0 || !open.compare_exchange_strong(held, stream, std::memory_order_seq_cst)) continue;
+    placed = true;
+    break;
+  }
+  if (!placed) untracked_.fetch_add(1, std::memory_order_relaxed);
+  const bool work = busy();
+  if (work) met_work_.fetch_add(1, std::memory_order_relaxed);
+  return work;
+}
+
+void CaptureGate::End(uint64_t stream) noexcept {
+  // A stream may have two entries: a second begin, which the driver refuses, has its own end.
+  for (std::atomic<uint64_t>& open : open_) {
+    uint64_t held = stream;
+    if (!open.compare_exchange_strong(held, 0, std::memory_order_seq_cst)) continue;
+    captures_.fetch_sub(1, std::memory_order_seq_cst);
+    return;
+  }
+}
+
+void CaptureGate::ForgetAll() noexcept {
+  for (std::atomic<uint64_t>& open : open_) open.store(0, std::memory_order_seq_cst);
+  captures_.store(0, std::memory_order_seq_cst);
+}
+
+bool CaptureGate::Enter() noexcept {
+  // Either a capture that begins now sees us busy, or we see the capture.
+  busy_.fetch_add(1, std::memory_order_seq_cst);
+  if (is_open()) return true;
+  Leave();
+  return false;
+}
+
+}  // namespace gx::inject

@@ -1,0 +1,265 @@
+#include "inject/counter_schedule.h"
+
+#include <algorithm>
+
+namespace gx::inject {
+namespace {
+
+constexpr uint64_t kUnlimited = UINT64_MAX;
+// How often a step is wanted at least.
+constexpr uint64_t kInCountersNs = 20'000'000;
+constexpr uint64_t kInTimingNs = 250'000'000;
+// Ranges that a window should have room for, beside its rotation, to be worth one.
+constexpr uint64_t kWorthwhileRanges = 16;
+// Of a group that comes later in the first round.
+constexpr uint64_t kReservedRanges = 8;
+
+// Products of a count and a cost, without overflow.
+uint64_t Times(uint64_t count, uint64_t cost) {
+  return cost != 0 && count > kUnlimited / cost ? kUnlimited : count * cost;
+}
+uint64_t Plus(uint64_t a, uint64_t b) { return a > kUnlimited - b ? kUnlimited : a + b; }
+uint64_t Minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+}  // namespace
+
+CounterSchedule::CounterSchedule(const ScheduleOptions& options, std::span<const GroupKind> kinds, uint64_t start_ns)
+    : options_(options), start_ns_(start_ns) {
+  group_count_ = static_cast<uint32_t>(std::min<size_t>(kinds.size(), kMaxSampledGroups));
+  for (uint32_t group = 0; group < group_count_; ++group) groups_[group].kind = kinds[group];
+}
+
+uint64_t CounterSchedule::AllowanceNs(uint64_t now_ns) const noexcept {
+  if (!options_.budget_ratio) return kUnlimited;
+  const auto share = static_cast<uint64_t>(static_cast<double>(Minus(now_ns, start_ns_)) * *options_.budget_ratio);
+  return first_round_over_ ? share : std::max(share, options_.first_round_ns);
+}
+
+uint64_t CounterSchedule::LeftNs(const ScheduleObservation& observation) const noexcept {
+  const uint64_t allowance_ns = AllowanceNs(observation.now_ns);
+  return allowance_ns == kUnlimited ? kUnlimited : Minus(allowance_ns, observation.cost_ns);
+}
+
+uint64_t CounterSchedule::WaitForNs(const ScheduleObservation& observation, uint64_t cost_ns) const noexcept {
+  if (LeftNs(observation) >= cost_ns) return 0;
+  if (*options_.budget_ratio <= 0) return kUnlimited;
+  const double wall_ns = static_cast<double>(Plus(observation.cost_ns, cost_ns)) / *options_.budget_ratio;
+  const double wait_ns = wall_ns - static_cast<double>(Minus(observation.now_ns, start_ns_));
+  // Beyond a century it does not matter how long.
+  if (wait_ns > 3e18) return kUnlimited;
+  return wait_ns < 1 ? 1 : static_cast<uint64_t>(wait_ns) + 1;
+}
+
+uint64_t CounterSchedule::RotationNs(const ScheduleObservation& observation) const noexcept {
+  return observation.rotation_ns != 0 ? observation.rotation_ns : options_.rotation_ns;
+}
+
+uint64_t CounterSchedule::RangeNs(const ScheduleObservation& observation, uint32_t group) const noexcept {
+  if (groups_[group].kind == GroupKind::kSass) {
+    return observation.sass_range_ns != 0 ? observation.sass_range_ns : options_.sass_range_ns;
+  }
+  return observation.hardware_range_ns != 0 ? observation.hardware_range_ns : options_.hardware_range_ns;
+}
+
+bool CounterSchedule::AllGivenUp() const noexcept {
+  for (uint32_t group = 0; group < group_count_; ++group) {
+    if ((given_up_ >> group & 1u) == 0) return false;
+  }
+  return true;
+}
+
+bool CounterSchedule::IsPending(const ScheduleObservation& observation, uint32_t group) const noexcept {
+  if ((given_up_ >> group & 1u) != 0) return false;
+  const SamplingNeeds::GroupSummary& needs = observation.needs.groups[group];
+  if (needs.signatures == 0) return false;
+  const Group& own = groups_[group];
+  return observation.now_ns >= own.not_before_ns || needs.share_ratio >= own.share_ratio + options_.worth_ratio;
+}
+
+ScheduleStep CounterSchedule::Step(const ScheduleObservation& observation) noexcept {
+  ScheduleStep step;
+  step.next_ns = Plus(observation.now_ns, kInTimingNs);
+  if (stopped_) return step;
+  if (!first_seen_ns_ && observation.needs.ranked != 0) first_seen_ns_ = observation.now_ns;
+  if (observation.capture_open) {
+    step.next_ns = observation.now_ns + kInCountersNs;
+    gain_ns_ = observation.now_ns;  // Nothing can be sampled: no patience is used up.
+    return step;
+  }
+  if (in_counters_) return InCounters(observation);
+  if (observation.ending || AllGivenUp()) {
+    stopped_ = true;
+    step.action = ScheduleAction::kStop;
+    return step;
+  }
+  return InTiming(observation);
+}
+
+// ---------------------------------------------------------------------------------------------- in a timing window
+
+bool CounterSchedule::MayBegin(const ScheduleObservation& observation) noexcept {
+  const uint64_t now_ns = observation.now_ns;
+  double share_ratio = 0;
+  bool any = false;
+  for (uint32_t group = 0; group < group_count_; ++group) {
+    if (!IsPending(observation, group)) continue;
+    any = true;
+    share_ratio = std::max(share_ratio, observation.needs.groups[group].share_ratio);
+  }
+  if (!any) {
+    pending_ns_.reset();
+    return false;
+  }
+  if (!pending_ns_) pending_ns_ = now_ns;
+  if (now_ns < timing_until_ns_) return false;
+  if (options_.timing && observation.needs.timed_ratio < options_.timed_ratio &&
+      Minus(now_ns, first_seen_ns_.value_or(now_ns)) < options_.max_wait_for_timings_ns) {
+    return false;
+  }
+  return !first_round_over_ || share_ratio >= options_.worth_ratio ||
+         now_ns - *pending_ns_ >= options_.max_wait_for_worth_ns;
+}
+
+void CounterSchedule::EndRound(uint64_t now_ns) noexcept {
+  in_round_ = false;
+  first_round_over_ = rotations_ != 0;
+  timing_until_ns_ = now_ns + std::max(options_.min_timing_ns, round_counters_ns_);
+  pending_ns_.reset();
+}
+
+ScheduleStep CounterSchedule::InTiming(const ScheduleObservation& observation) noexcept {
+  const uint64_t now_ns = observation.now_ns;
+  ScheduleStep step;
+  step.next_ns = now_ns + kInTimingNs;
+  if (!observation.recording) return step;
+  if (!in_round_) {
+    if (!MayBegin(observation)) {
+      step.next_ns = now_ns + kInCountersNs;
+      return step;
+    }
+    in_round_ = true;
+    round_counters_ns_ = 0;
+    for (Group& group : groups_) group.visited = false;
+  }
+  uint32_t group = 0;
+  while (group < group_count_ && (groups_[group].visited || !IsPending(observation, group))) ++group;
+  if (group == group_count_) {
+    EndRound(now_ns);
+    return step;
+  }
+  // The rotation alone buys nothing.
+  const uint64_t ranges = std::min<uint64_t>(observation.needs.groups[group].ranges, kWorthwhileRanges);
+  const uint64_t wanted_ns = Plus(RotationNs(observation), Times(ranges, RangeNs(observation, group)));
+  const uint64_t wait_ns = WaitForNs(observation, wanted_ns);
+  if (wait_ns != 0) {
+    step.next_ns = now_ns + std::clamp(wait_ns, kInCountersNs, kInTimingNs);
+    return step;
+  }
+  return Open(observation, group);
+}
+
+ScheduleStep CounterSchedule::Open(const ScheduleObservation& observation, uint32_t group) noexcept {
+  const uint64_t now_ns = observation.now_ns;
+  groups_[group].visited = true;
+  in_counters_ = true;
+  ++rotations_;
+  group_ = group;
+  window_begin_ns_ = now_ns;
+  window_samples_ = observation.samples;
+  window_failures_ = observation.session_failures;
+  window_share_ = observation.needs.groups[group].share_ratio;
+  gain_samples_ = observation.samples;
+  gain_skips_ = observation.busy_skips;
+  gain_ns_ = now_ns;
+  draining_ = false;
+  window_reserve_ns_ = 0;
+  if (!first_round_over_ && options_.budget_ratio) {
+    for (uint32_t other = group + 1; other < group_count_; ++other) {
+      const GroupKind kind = groups_[other].kind;
+      // What a sass or tensor group has to do is known only after a hardware group.
+      const bool expected = kind == GroupKind::kSass || IsPending(observation, other);
+      if (groups_[other].visited || (given_up_ >> other & 1u) != 0 || !expected) continue;
+      window_reserve_ns_ =
+          Plus(window_reserve_ns_, RotationNs(observation) + Times(kReservedRanges, RangeNs(observation, other)));
+    }
+    window_reserve_ns_ = std::min(window_reserve_ns_, LeftNs(observation) / 2);
+  }
+  ScheduleStep step;
+  step.action = ScheduleAction::kToCounters;
+  step.group = group;
+  step.cost_limit_ns = LeftNs(observation);
+  step.next_ns = now_ns;  // With the session open.
+  return step;
+}
+
+// ---------------------------------------------------------------------------------------------- in a counter window
+
+ScheduleStep CounterSchedule::InCounters(const ScheduleObservation& observation) noexcept {
+  const uint64_t now_ns = observation.now_ns;
+  if (observation.ending) return Close(observation, ScheduleAction::kStop);
+  if (!observation.recording || observation.session_failures != window_failures_ ||
+      observation.needs.groups[group_].signatures == 0 || now_ns - window_begin_ns_ >= options_.max_window_ns) {
+    return Close(observation, ScheduleAction::kToTiming);
+  }
+  if (observation.samples != gain_samples_) {
+    gain_samples_ = observation.samples;
+    gain_skips_ = observation.busy_skips;
+    gain_ns_ = now_ns;
+  }
+  ScheduleStep step;
+  step.group = group_;
+  step.next_ns = now_ns + kInCountersNs;
+  const uint64_t left_ns = LeftNs(observation);
+  const uint64_t spendable_ns = left_ns == kUnlimited ? kUnlimited : Minus(left_ns, window_reserve_ns_);
+  const uint64_t range_ns = RangeNs(observation, group_);
+  if (spendable_ns < range_ns) {
+    // An open session costs nothing: a short wait for the budget is better than another rotation.
+    const uint64_t wait_ns = window_reserve_ns_ != 0 ? kUnlimited : WaitForNs(observation, range_ns);
+    if (wait_ns > options_.patience_ns) return Close(observation, ScheduleAction::kToTiming);
+    gain_ns_ = now_ns;
+    step.next_ns = now_ns + std::max<uint64_t>(wait_ns, 1);
+    return step;
+  }
+  if (now_ns - gain_ns_ >= options_.patience_ns) {
+    const bool busy = observation.busy_skips != gain_skips_;
+    if (draining_ || !busy) return Close(observation, ScheduleAction::kToTiming);
+    draining_ = true;
+    gain_ns_ = now_ns;
+  }
+  step.ranges_allowed = true;
+  step.max_ranges = static_cast<uint32_t>(
+      std::clamp<uint64_t>(spendable_ns / std::max<uint64_t>(range_ns, 1), 1, uint64_t{UINT32_MAX}));
+  step.cost_limit_ns = spendable_ns;
+  step.drain_allowed = draining_;
+  if (draining_) step.drain_limit_ns = std::min(options_.max_drain_ns, spendable_ns);
+  return step;
+}
+
+ScheduleStep CounterSchedule::Close(const ScheduleObservation& observation, ScheduleAction action) noexcept {
+  const uint64_t now_ns = observation.now_ns;
+  in_counters_ = false;
+  round_counters_ns_ += now_ns - window_begin_ns_;
+  Group& group = groups_[group_];
+  if (observation.session_failures != window_failures_) {
+    if (++group.failures >= options_.max_session_failures) given_up_ |= 1u << group_;
+  } else {
+    group.failures = 0;
+  }
+  if (observation.samples != window_samples_) {
+    group.back_off_ns = 0;
+    group.not_before_ns = 0;
+    group.share_ratio = 0;
+  } else if (observation.recording) {
+    group.back_off_ns = std::clamp(group.back_off_ns * 2, options_.first_back_off_ns, options_.longest_back_off_ns);
+    group.not_before_ns = now_ns + group.back_off_ns;
+    group.share_ratio = window_share_;
+  }
+  ScheduleStep step;
+  step.action = action;
+  step.group = group_;
+  step.next_ns = now_ns;  // Another group of the round may follow at once.
+  if (action == ScheduleAction::kStop) stopped_ = true;
+  return step;
+}
+
+}  // namespace gx::inject

@@ -1,0 +1,172 @@
+// When a run is in a timing window and when in a counter window, and of which group. A state machine over a clock that
+// it is given: the same observations give the same steps.
+//
+// The rules, in this order:
+//  1. Nothing starts or ends while a capture is open, and no counter window begins outside the recorded region.
+//  2. Timings first: no counter window until the signatures that make up most of the GPU time have their clean timings,
+//     or until that has taken too long.
+//  3. Rounds: the groups that lack samples, in the order of collection, one window each. A change of group costs about
+//     0.3 s, an open session costs nothing outside ranges: windows are few, and stay open until their group is done or
+//     nothing more comes.
+//  4. After a round a timing window at least as long as the round; another round only when what it would sample is
+//  worth
+//     it, or has waited long enough.
+//  5. What counters cost is at most the budget's share of wall time. Before the first round has ended, the budget is at
+//     least 1.5 s. A window is opened only if its expected cost fits, and closed when its own part is spent.
+//  6. A window without a sample doubles the time until its group is tried again, unless more is to be sampled by then
+//  than
+//     it was opened for. A group whose session fails twice in a row is given up; without groups the schedule stops.
+#ifndef GPUEXEC_INJECT_COUNTER_SCHEDULE_H_
+#define GPUEXEC_INJECT_COUNTER_SCHEDULE_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "inject/sampling_needs.h"
+
+namespace gx::inject {
+
+struct ScheduleOptions {
+  // Whether kernels are timed at all; otherwise nothing is waited for.
+  bool timing = true;
+  // Share of wall time for counters; nothing: no limit.
+  std::optional<double> budget_ratio = 0.05;
+  uint64_t first_round_ns = 1'500'000'000;
+  // Expected costs, until they are known better.
+  uint64_t rotation_ns = 300'000'000;
+  uint64_t hardware_range_ns = 1'500'000;
+  uint64_t sass_range_ns = 13'000'000;
+  // Rule 2: the share that must be timed, and how long that may take.
+  double timed_ratio = 0.90;
+  uint64_t max_wait_for_timings_ns = 10'000'000'000;
+  // Rule 3: a window ends when it brought nothing for so long; with busy streams, a drain is allowed after the first
+  // such time.
+  uint64_t patience_ns = 500'000'000;
+  uint64_t max_window_ns = 20'000'000'000;
+  // A drain that takes longer than this is not worth a sample.
+  uint64_t max_drain_ns = 1'000'000'000;
+  // Rule 4: a new round is worth it for this share of GPU time, or after this wait for any.
+  double worth_ratio = 0.02;
+  uint64_t max_wait_for_worth_ns = 10'000'000'000;
+  uint64_t min_timing_ns = 200'000'000;
+  // Rule 6.
+  uint64_t first_back_off_ns = 1'000'000'000;
+  uint64_t longest_back_off_ns = 128'000'000'000;
+  uint32_t max_session_failures = 2;
+};
+
+// What is known at a step. Totals since the start unless it says otherwise.
+struct ScheduleObservation {
+  uint64_t now_ns = 0;
+  // Spent on counters: time in our calls and waits, and what sampled launches took longer.
+  uint64_t cost_ns = 0;
+  // Valid samples, and launches that were skipped because a stream was busy.
+  uint64_t samples = 0;
+  uint64_t busy_skips = 0;
+  // Sessions that could not be started or gave nothing but errors.
+  uint64_t session_failures = 0;
+  // Mean costs so far; 0: not known yet.
+  uint64_t rotation_ns = 0;
+  uint64_t hardware_range_ns = 0;
+  uint64_t sass_range_ns = 0;
+  // The program's recorded region, and whether any capture is open in the process.
+  bool recording = true;
+  bool capture_open = false;
+  // No more launches are to be expected, or sampling was switched off.
+  bool ending = false;
+  SamplingNeeds::Summary needs;
+};
+
+enum class ScheduleAction : uint8_t {
+  kStay,
+  kToTiming,    // Ends the session, tracing on again.
+  kToCounters,  // Tracing off, a session with `group`.
+  kStop,        // kToTiming, and no more steps.
+};
+
+struct ScheduleStep {
+  ScheduleAction action = ScheduleAction::kStay;
+  uint32_t group = 0;
+  // Whether launches may be sampled now, how many, and whether busy streams may be waited for beyond the idle deadline,
+  // at most so long each.
+  bool ranges_allowed = false;
+  uint32_t max_ranges = 0;
+  bool drain_allowed = false;
+  uint64_t drain_limit_ns = 0;
+  // Spend no more than this before the next step, and take it at this time at the latest.
+  uint64_t cost_limit_ns = 0;
+  uint64_t next_ns = 0;
+};
+
+class CounterSchedule {
+ public:
+  // `kinds` as given to SamplingNeeds. `start_ns`: when the wall time that the budget is a share of began.
+  CounterSchedule(const ScheduleOptions& options, std::span<const GroupKind> kinds, uint64_t start_ns);
+
+  // One thread. The caller does what the step says before it takes the next one.
+  ScheduleStep Step(const ScheduleObservation& observation) noexcept;
+
+  // Groups that were given up, as bits: to be handed to SamplingNeeds::GiveUpGroup.
+  uint32_t given_up_groups() const noexcept { return given_up_; }
+  uint32_t rotations() const noexcept { return rotations_; }
+  bool stopped() const noexcept { return stopped_; }
+  // What counters may have cost by then; UINT64_MAX: no limit.
+  uint64_t AllowanceNs(uint64_t now_ns) const noexcept;
+
+ private:
+  struct Group {
+    GroupKind kind = GroupKind::kHardware;
+    uint32_t failures = 0;  // In a row.
+    uint64_t back_off_ns = 0;
+    uint64_t not_before_ns = 0;
+    double share_ratio = 0;  // To be sampled when its window brought nothing.
+    bool visited = false;    // In this round.
+  };
+
+  ScheduleStep InTiming(const ScheduleObservation& observation) noexcept;
+  ScheduleStep InCounters(const ScheduleObservation& observation) noexcept;
+  ScheduleStep Open(const ScheduleObservation& observation, uint32_t group) noexcept;
+  ScheduleStep Close(const ScheduleObservation& observation, ScheduleAction action) noexcept;
+  bool IsPending(const ScheduleObservation& observation, uint32_t group) const noexcept;
+  bool MayBegin(const ScheduleObservation& observation) noexcept;
+  void EndRound(uint64_t now_ns) noexcept;
+  uint64_t RotationNs(const ScheduleObservation& observation) const noexcept;
+  uint64_t RangeNs(const ScheduleObservation& observation, uint32_t group) const noexcept;
+  // Of the allowance, what is not spent.
+  uint64_t LeftNs(const ScheduleObservation& observation) const noexcept;
+  // How long until so much more may be spent, if nothing is spent meanwhile; UINT64_MAX: never.
+  uint64_t WaitForNs(const ScheduleObservation& observation, uint64_t cost_ns) const noexcept;
+  bool AllGivenUp() const noexcept;
+
+  ScheduleOptions options_;
+  std::array<Group, kMaxSampledGroups> groups_ = {};
+  uint32_t group_count_ = 0;
+  uint64_t start_ns_ = 0;
+  uint32_t given_up_ = 0;
+  uint32_t rotations_ = 0;
+  bool stopped_ = false;
+  bool in_counters_ = false;
+  bool in_round_ = false;
+  bool first_round_over_ = false;
+  std::optional<uint64_t> first_seen_ns_;  // Since when there is a signature.
+  std::optional<uint64_t> pending_ns_;     // Since when something is to be sampled.
+  uint64_t round_counters_ns_ = 0;         // Time in counter windows of this round.
+  uint64_t timing_until_ns_ = 0;
+  // The open window.
+  uint32_t group_ = 0;
+  uint64_t window_begin_ns_ = 0;
+  uint64_t window_reserve_ns_ = 0;  // Of the allowance, kept for the other groups of the first round.
+  uint64_t window_samples_ = 0;
+  uint64_t window_failures_ = 0;
+  double window_share_ = 0;
+  uint64_t gain_samples_ = 0;
+  uint64_t gain_skips_ = 0;
+  uint64_t gain_ns_ = 0;
+  bool draining_ = false;
+};
+
+}  // namespace gx::inject
+
+#endif  // GPUEXEC_INJECT_COUNTER_SCHEDULE_H_

@@ -1,0 +1,255 @@
+#include "inject/sampling_needs.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+#include "inject/checksum.h"
+
+namespace gx::inject {
+namespace {
+
+constexpr uint8_t kGraduated = 1;
+constexpr uint8_t kGivenUp = 2;
+
+void AddUpTo255(std::atomic<uint8_t>* counter) noexcept {
+  uint8_t value = counter->load(std::memory_order_relaxed);
+  while (value < 255 &&
+         !counter->compare_exchange_weak(value, static_cast<uint8_t>(value + 1), std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+uint64_t SamplingKey(const SamplingKeyParts& parts) noexcept {
+  const uint64_t words[] = {parts.name_hash,
+                            uint64_t{parts.device_id} << 32 | parts.dynamic_shared_memory_bytes,
+                            uint64_t{parts.grid.x} << 32 | parts.grid.y,
+                            uint64_t{parts.grid.z} << 32 | parts.block.x,
+                            uint64_t{parts.block.y} << 32 | parts.block.z,
+                            uint64_t{parts.cluster.x} << 32 | parts.cluster.y,
+                            parts.cluster.z};
+  const uint64_t key = Checksum({reinterpret_cast<const char*>(words), sizeof(words)});
+  return key == 0 ? 1 : key;
+}
+
+bool SamplingNeeds::Allocate(const Options& options, std::span<const GroupKind> kinds) {
+  options_ = options;
+  options_.samples_per_group = std::clamp<uint32_t>(options.samples_per_group, 1, 255);
+  options_.max_void_ranges = std::clamp<uint32_t>(options.max_void_ranges, 1, 255);
+  options_.share_percent = std::min<uint32_t>(options.share_percent, 100);
+  group_count_ = static_cast<uint32_t>(std::min<size_t>(kinds.size(), kMaxSampledGroups));
+  std::copy_n(kinds.begin(), group_count_, kinds_.begin());
+  // Half empty when full: probes stay short.
+  const uint32_t places = std::bit_ceil(std::clamp<uint32_t>(options.capacity, 1, 1u << 24) * 2);
+  places_.reset(new (std::nothrow) Signature[places]);
+  functions_.reset(new (std::nothrow) std::atomic<uint8_t>[options.functions]());
+  if (places_ == nullptr || functions_ == nullptr) {
+    group_count_ = 0;
+    return false;
+  }
+  mask_ = places - 1;
+  order_.reserve(places);
+  return kinds.size() <= kMaxSampledGroups;
+}
+
+uint32_t SamplingNeeds::FindPlace(uint64_t key) noexcept {
+  if (places_ == nullptr) return kNone;
+  for (uint32_t probe = 0; probe < kMaxProbes; ++probe) {
+    const uint32_t place = static_cast<uint32_t>(key + probe) & mask_;
+    uint64_t held = places_[place].key.load(std::memory_order_relaxed);
+    if (held == key) return place;
+    if (held != 0) continue;
+    if (used_.load(std::memory_order_relaxed) >= options_.capacity) break;
+    if (places_[place].key.compare_exchange_strong(held, key, std::memory_order_relaxed)) {
+      used_.fetch_add(1, std::memory_order_relaxed);
+      return place;
+    }
+    if (held == key) return place;
+  }
+  without_place_.fetch_add(1, std::memory_order_relaxed);
+  return kNone;
+}
+
+uint32_t SamplingNeeds::Find(uint64_t key, uint32_t function) noexcept {
+  const uint32_t place = FindPlace(key);
+  if (place == kNone) return kNone;
+  Signature& signature = places_[place];
+  // The last function of that name: its predecessor's module may have been unloaded.
+  if (signature.function.load(std::memory_order_relaxed) != function) {
+    signature.function.store(function, std::memory_order_relaxed);
+  }
+  signature.launches.fetch_add(1, std::memory_order_relaxed);
+  return place;
+}
+
+bool SamplingNeeds::IsReady(const Signature& signature, uint32_t group) const noexcept {
+  if ((given_up_groups_.load(std::memory_order_relaxed) >> group & 1u) != 0) return false;
+  const uint32_t function = signature.function.load(std::memory_order_relaxed);
+  const uint8_t state =
+      function < options_.functions ? functions_[function].load(std::memory_order_relaxed) : uint8_t{kGivenUp};
+  if ((state & kGivenUp) != 0) return false;
+  switch (kinds_[group]) {
+    case GroupKind::kSass:
+      return (state & kGraduated) != 0;
+    case GroupKind::kTensor:
+      return signature.tensor_active.load(std::memory_order_relaxed);
+    case GroupKind::kHardware:
+    case GroupKind::kPcie:
+    case GroupKind::kNvlink:
+    case GroupKind::kDevice:
+      return true;
+  }
+  return false;
+}
+
+uint32_t SamplingNeeds::Missing(const Signature& signature, uint32_t group) const noexcept {
+  const Pair& pair = signature.groups[group];
+  const uint32_t samples = pair.samples.load(std::memory_order_relaxed);
+  if (samples >= options_.samples_per_group) return 0;
+  if (pair.voids.load(std::memory_order_relaxed) >= options_.max_void_ranges) return 0;
+  return options_.samples_per_group - samples;
+}
+
+bool SamplingNeeds::Wants(uint32_t place, uint32_t group, uint32_t rank_limit) const noexcept {
+  if (place > mask_ || group >= group_count_) return false;
+  const Signature& signature = places_[place];
+  return signature.rank.load(std::memory_order_relaxed) < rank_limit && Missing(signature, group) != 0 &&
+         IsReady(signature, group);
+}
+
+bool SamplingNeeds::Record(uint32_t place, uint32_t group, SampleOutcome outcome) noexcept {
+  if (place > mask_ || group >= group_count_) return false;
+  Pair& pair = places_[place].groups[group];
+  if (outcome == SampleOutcome::kValid) {
+    AddUpTo255(&pair.samples);
+    pair.voids.store(0, std::memory_order_relaxed);
+  } else {
+    AddUpTo255(&pair.voids);
+  }
+  return pair.samples.load(std::memory_order_relaxed) >= options_.samples_per_group;
+}
+
+void SamplingNeeds::AddTime(uint64_t key, uint64_t duration_ns, bool clean) noexcept {
+  const uint32_t place = FindPlace(key);
+  if (place == kNone) return;
+  Signature& signature = places_[place];
+  signature.time_ns.fetch_add(duration_ns, std::memory_order_relaxed);
+  signature.timings.fetch_add(1, std::memory_order_relaxed);
+  if (clean) signature.clean_timings.fetch_add(1, std::memory_order_relaxed);
+}
+
+void SamplingNeeds::SetTensorActive(uint32_t place) noexcept {
+  if (place <= mask_ && places_ != nullptr) places_[place].tensor_active.store(true, std::memory_order_relaxed);
+}
+
+void SamplingNeeds::Graduate(uint32_t function) noexcept {
+  if (functions_ != nullptr && function < options_.functions) {
+    functions_[function].fetch_or(kGraduated, std::memory_order_relaxed);
+  }
+}
+
+bool SamplingNeeds::HasGraduated(uint32_t function) const noexcept {
+  return functions_ != nullptr && function < options_.functions &&
+         (functions_[function].load(std::memory_order_relaxed) & kGraduated) != 0;
+}
+
+void SamplingNeeds::GiveUpGroup(uint32_t group) noexcept {
+  if (group < kMaxSampledGroups) given_up_groups_.fetch_or(1u << group, std::memory_order_relaxed);
+}
+
+void SamplingNeeds::GiveUpFunction(uint32_t function) noexcept {
+  if (functions_ != nullptr && function < options_.functions) {
+    functions_[function].fetch_or(kGivenUp, std::memory_order_relaxed);
+  }
+}
+
+void SamplingNeeds::Rank() noexcept {
+  if (places_ == nullptr) return;
+  uint64_t total_time_ns = 0;
+  for (uint32_t place = 0; place <= mask_; ++place) {
+    total_time_ns += places_[place].time_ns.load(std::memory_order_relaxed);
+  }
+  by_time_ = total_time_ns != 0;
+  order_.clear();
+  uint64_t total = 0;
+  for (uint32_t place = 0; place <= mask_; ++place) {
+    Signature& signature = places_[place];
+    if (signature.key.load(std::memory_order_relaxed) == 0) continue;
+    const uint64_t launches = signature.launches.load(std::memory_order_relaxed);
+    const uint64_t seen = launches + signature.timings.load(std::memory_order_relaxed);
+    signature.stale = seen != signature.seen ? 0 : std::min(signature.stale + 1, options_.stale_ranks);
+    signature.seen = seen;
+    const uint64_t weight = by_time_ ? signature.time_ns.load(std::memory_order_relaxed) : launches;
+    total += weight;
+    order_.emplace_back(weight, place);  // Reserved: as many as there are places.
+  }
+  // Equal weights: by place, so that equal histories are ranked alike.
+  std::sort(order_.begin(), order_.end(),
+            [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
+  // The share of the total, rounded up, without overflow.
+  const uint64_t wanted = total / 100 * options_.share_percent + (total % 100 * options_.share_percent + 99) / 100;
+  uint64_t covered = 0;
+  ranked_ = 0;
+  for (uint32_t i = 0; i < order_.size(); ++i) {
+    const bool ranked = order_[i].first != 0 && covered < wanted;
+    if (ranked) ++ranked_;
+    covered += order_[i].first;
+    places_[order_[i].second].rank.store(ranked ? i : UINT32_MAX, std::memory_order_relaxed);
+  }
+}
+
+SamplingNeeds::Summary SamplingNeeds::Summarise() const noexcept {
+  Summary summary;
+  summary.ranked = ranked_;
+  for (uint32_t group = 0; group < group_count_; ++group) {
+    summary.groups[group].given_up = (given_up_groups_.load(std::memory_order_relaxed) >> group & 1u) != 0;
+  }
+  double total = 0;
+  double timed = 0;
+  std::array<double, kMaxSampledGroups> weight = {};
+  for (uint32_t i = 0; i < order_.size(); ++i) {
+    const Signature& signature = places_[order_[i].second];
+    const auto own = static_cast<double>(order_[i].first);
+    total += own;
+    if (signature.clean_timings.load(std::memory_order_relaxed) >= options_.clean_timings) timed += own;
+    if (i >= ranked_ || signature.stale >= options_.stale_ranks) continue;
+    for (uint32_t group = 0; group < group_count_; ++group) {
+      const uint32_t missing = Missing(signature, group);
+      if (missing == 0 || !IsReady(signature, group)) continue;
+      ++summary.groups[group].signatures;
+      summary.groups[group].ranges += missing;
+      weight[group] += own;
+    }
+  }
+  if (total <= 0) return summary;
+  if (by_time_) {
+    summary.known_time_ns = static_cast<uint64_t>(total);
+    summary.timed_ratio = timed / total;
+  }
+  for (uint32_t group = 0; group < group_count_; ++group) summary.groups[group].share_ratio = weight[group] / total;
+  return summary;
+}
+
+uint32_t SamplingNeeds::RankLimit(uint32_t group, uint32_t ranges) const noexcept {
+  if (group >= group_count_) return 0;
+  uint64_t missing = 0;
+  bool any = false;
+  for (uint32_t i = 0; i < ranked_; ++i) {
+    const Signature& signature = places_[order_[i].second];
+    if (signature.stale >= options_.stale_ranks || !IsReady(signature, group)) continue;
+    const uint32_t own = Missing(signature, group);
+    if (own == 0) continue;
+    missing += own;
+    if (any && missing > ranges) return i;
+    any = true;
+  }
+  return UINT32_MAX;
+}
+
+uint32_t SamplingNeeds::Samples(uint32_t place, uint32_t group) const noexcept {
+  if (places_ == nullptr || place > mask_ || group >= group_count_) return 0;
+  return places_[place].groups[group].samples.load(std::memory_order_relaxed);
+}
+
+}  // namespace gx::inject

@@ -1,0 +1,158 @@
+// How many samples of which counter group each launch signature still needs. Memory is taken once; what does not fit is
+// counted and never sampled.
+//
+// Threads: Find, Wants and Record may be called by any thread, inside launch callbacks: no lock, no allocation, a
+// bounded number of steps. AddTime, SetTensorActive, Graduate and GiveUp are single writes and may come from any
+// thread. Rank and Summarise belong to one thread, the one that runs the schedule. The order of those calls alone
+// decides every answer: no clock, no chance.
+#ifndef GPUEXEC_INJECT_SAMPLING_NEEDS_H_
+#define GPUEXEC_INJECT_SAMPLING_NEEDS_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "inject/counter_sets.h"
+#include "inject/record.h"
+
+namespace gx::inject {
+
+// Groups of one plan; more are not collected.
+inline constexpr uint32_t kMaxSampledGroups = 32;
+
+// What a launch callback and CUPTI's kernel record both know of a launch, so that times find their way to it. Two
+// functions of one name fall together, which costs samples of one of them and nothing else.
+struct SamplingKeyParts {
+  uint64_t name_hash = 0;
+  uint32_t device_id = 0;
+  Dim3 grid;
+  Dim3 block;
+  Dim3 cluster;  // 0, 0, 0: none.
+  uint32_t dynamic_shared_memory_bytes = 0;
+};
+
+// Never 0. Pure.
+uint64_t SamplingKey(const SamplingKeyParts& parts) noexcept;
+
+enum class SampleOutcome : uint8_t {
+  kValid,
+  kFirstOfSession,  // Kept and flagged, but not one of those that are needed: an attempt that was used up, as a void
+                    // one.
+  kVoid,            // Nothing came of it.
+};
+
+class SamplingNeeds {
+ public:
+  struct Options {
+    uint32_t capacity = 4096;        // Signatures.
+    uint32_t functions = 16384;      // One more than the largest index of a function.
+    uint32_t samples_per_group = 3;  // At most 255.
+    uint32_t clean_timings = 20;     // That a signature should have before counters begin.
+    uint32_t share_percent = 99;     // Of the GPU time that the sampled signatures must make up.
+    uint32_t max_void_ranges = 8;    // In a row, of one signature and group: then that pair is given up.
+    uint32_t stale_ranks = 20;       // Calls of Rank without a launch: then a signature is not waited for.
+  };
+  // What the schedule has to know of one group.
+  struct GroupSummary {
+    uint32_t signatures = 0;  // That can be sampled now, are not done, and were launched lately.
+    uint32_t ranges = 0;      // Samples that they lack.
+    double share_ratio = 0;   // Of the GPU time known so far.
+    bool given_up = false;
+  };
+  struct Summary {
+    std::array<GroupSummary, kMaxSampledGroups> groups = {};
+    uint32_t ranked = 0;     // Signatures in the top share.
+    double timed_ratio = 0;  // Of the GPU time known so far: signatures with all their clean timings.
+    uint64_t known_time_ns = 0;
+  };
+
+  // Not called inside a callback. `kinds`: the groups in the order of collection. False: no memory, or groups beyond
+  // kMaxSampledGroups (those are left out); the object then wants nothing, or not those.
+  [[nodiscard]] bool Allocate(const Options& options, std::span<const GroupKind> kinds);
+
+  // ------------------------------------------------------------------------------------------- any thread, callbacks
+  static constexpr uint32_t kNone = UINT32_MAX;
+  // The signature's place; kNone: the table is full (counted). At most kMaxProbes steps.
+  uint32_t Find(uint64_t key, uint32_t function) noexcept;
+  // Whether a launch of the signature should be sampled with the group: it is among the signatures that make up the top
+  // share, its rank is below `rank_limit`, and samples are missing. Patched code only for functions that graduated,
+  // tensor groups only for signatures whose tensor pipe was at work.
+  bool Wants(uint32_t place, uint32_t group, uint32_t rank_limit = UINT32_MAX) const noexcept;
+  // What became of a range. Returns true when the group has all its samples of the signature now.
+  bool Record(uint32_t place, uint32_t group, SampleOutcome outcome) noexcept;
+
+  // ------------------------------------------------------------------------------------------------ any thread
+  // One timed launch. `clean`: next to no switch of windows, not one of the first, overlapped by no other.
+  void AddTime(uint64_t key, uint64_t duration_ns, bool clean) noexcept;
+  // A hardware group saw its tensor pipe at work.
+  void SetTensorActive(uint32_t place) noexcept;
+  // The function completed in time under a hardware group, alone: patched code may be tried.
+  void Graduate(uint32_t function) noexcept;
+  bool HasGraduated(uint32_t function) const noexcept;
+  // No more samples of the group, of the function.
+  void GiveUpGroup(uint32_t group) noexcept;
+  void GiveUpFunction(uint32_t function) noexcept;
+
+  // ------------------------------------------------------------------------------------------------ the schedule's
+  // Puts the signatures into the order of their GPU time and picks those that make up the top share. Without any time
+  // known (timing off) launches stand for time. About n log n steps; no allocation.
+  void Rank() noexcept;
+  Summary Summarise() const noexcept;
+  // For Wants: the signatures ranked below it lack at most `ranges` samples of the group together (or are only one).
+  uint32_t RankLimit(uint32_t group, uint32_t ranges) const noexcept;
+
+  uint32_t signatures() const noexcept { return used_.load(std::memory_order_relaxed); }
+  // Launches and timings of signatures that found no place.
+  uint64_t without_place() const noexcept { return without_place_.load(std::memory_order_relaxed); }
+  uint32_t group_count() const noexcept { return group_count_; }
+  // For the trace: samples of a group so far.
+  uint32_t Samples(uint32_t place, uint32_t group) const noexcept;
+
+  static constexpr uint32_t kMaxProbes = 64;
+
+ private:
+  struct Pair {
+    std::atomic<uint8_t> samples{0};
+    std::atomic<uint8_t> voids{0};
+  };
+  struct Signature {
+    std::atomic<uint64_t> key{0};  // 0: free.
+    std::atomic<uint32_t> function{0};
+    std::atomic<uint32_t> rank{UINT32_MAX};  // UINT32_MAX: not in the top share.
+    std::atomic<uint64_t> launches{0};       // Seen by Find.
+    std::atomic<uint64_t> timings{0};        // Seen by AddTime.
+    std::atomic<uint64_t> time_ns{0};
+    std::atomic<uint32_t> clean_timings{0};
+    std::atomic<bool> tensor_active{false};
+    std::array<Pair, kMaxSampledGroups> groups;
+    // The schedule's: launches and timings at the last Rank, and calls of Rank since they changed.
+    uint64_t seen = 0;
+    uint32_t stale = 0;
+  };
+
+  uint32_t FindPlace(uint64_t key) noexcept;
+  bool IsReady(const Signature& signature, uint32_t group) const noexcept;
+  uint32_t Missing(const Signature& signature, uint32_t group) const noexcept;
+
+  Options options_;
+  std::array<GroupKind, kMaxSampledGroups> kinds_ = {};
+  uint32_t group_count_ = 0;
+  uint32_t mask_ = 0;  // Of places; 0: none.
+  std::unique_ptr<Signature[]> places_;
+  std::unique_ptr<std::atomic<uint8_t>[]> functions_;
+  // The schedule's: (weight, place), the heaviest first; the first ranked_ make up the top share.
+  std::vector<std::pair<uint64_t, uint32_t>> order_;
+  uint32_t ranked_ = 0;
+  bool by_time_ = false;
+  std::atomic<uint32_t> given_up_groups_{0};
+  std::atomic<uint32_t> used_{0};
+  std::atomic<uint64_t> without_place_{0};
+};
+
+}  // namespace gx::inject
+
+#endif  // GPUEXEC_INJECT_SAMPLING_NEEDS_H_
