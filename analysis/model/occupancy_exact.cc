@@ -18,16 +18,6 @@ constexpr int64_t RoundDown(int64_t value, int64_t unit) { return value / unit *
 // `value` at most 2^63 - unit.
 constexpr int64_t RoundUp(int64_t value, int64_t unit) { return CeilDivide(value, unit) * unit; }
 
-// A row that neither FindSmLimits nor ApplyDeviceValues made could have a 0 to divide by.
-absl::Status CheckLimits(const SmLimits& limits) {
-  if (limits.max_threads_per_sm_count >= kWarpThreadsCount && limits.max_blocks_per_sm_count > 0 &&
-      limits.register_unit_count > 0 && limits.sub_partitions_count > 0 && limits.shared_memory_unit_bytes > 0 &&
-      limits.shared_memory_per_sm_bytes > 0 && !limits.carveout_steps_bytes.empty()) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError("limits: got an incomplete row, expected one of FindSmLimits or ApplyDeviceValues");
-}
-
 absl::Status CheckLaunch(const SmLimits& limits, const LaunchResources& launch) {
   absl::Status status = CheckRange("threads_per_block_count", launch.threads_per_block_count, 1, kMaxStatableThreads);
   const auto check = [&status](absl::string_view field, int64_t value, int64_t min, int64_t max,
@@ -189,7 +179,7 @@ int64_t SharedMemoryLimitBytes(const SmLimits& limits, const LaunchResources& la
 }
 
 absl::StatusOr<ExactOccupancy> ComputeExactOccupancy(const SmLimits& limits, const LaunchResources& launch) {
-  if (absl::Status status = CheckLimits(limits); !status.ok()) return status;
+  if (absl::Status status = CheckSmLimits(limits); !status.ok()) return status;
   if (absl::Status status = CheckLaunch(limits, launch); !status.ok()) return status;
 
   ExactOccupancy result;

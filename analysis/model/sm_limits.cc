@@ -103,6 +103,21 @@ constexpr std::array<Override, kSmLimitFieldCount> kOverrides = {{
 // No architecture comes near it; keeps every product below far from 63 bits.
 constexpr int64_t kMaxPlausibleValue = int64_t{1} << 30;
 
+// What no device states.
+struct FixedField {
+  int64_t SmLimits::*value;
+  absl::string_view name;
+  int64_t min;
+};
+
+constexpr std::array<FixedField, 5> kFixedFields = {{
+    {&SmLimits::register_unit_count, "register_unit_count", 1},
+    {&SmLimits::sub_partitions_count, "sub_partitions_count", 1},
+    {&SmLimits::shared_memory_unit_bytes, "shared_memory_unit_bytes", 1},
+    {&SmLimits::barriers_per_block_slot_count, "barriers_per_block_slot_count", 0},
+    {&SmLimits::virtual_resources_per_sm_count, "virtual_resources_per_sm_count", 0},
+}};
+
 // Values that are each possible may still contradict each other.
 absl::Status CheckConsistent(const SmLimits& limits) {
   const std::string architecture = absl::StrCat("compute capability ", limits.compute_capability.ToString());
@@ -168,11 +183,27 @@ absl::StatusOr<const SmLimits*> FindSmLimits(ComputeCapability compute_capabilit
   for (const SmLimits& limits : Table()) {
     absl::StrAppend(&known, known.empty() ? "" : ", ", limits.compute_capability.ToString());
   }
-  return absl::InvalidArgumentError(
+  return absl::NotFoundError(
       absl::StrCat("compute_capability: got ", compute_capability.ToString(), ", expected one of ", known));
 }
 
+absl::Status CheckSmLimits(const SmLimits& limits) {
+  constexpr absl::string_view kWhy = "limits of FindSmLimits or ApplyDeviceValues";
+  absl::Status status;
+  for (const Override& entry : kOverrides) {
+    if (status.ok()) status = CheckRange(entry.name, limits.*entry.to, entry.min, kMaxPlausibleValue, kWhy);
+  }
+  for (const FixedField& field : kFixedFields) {
+    if (status.ok()) status = CheckRange(field.name, limits.*field.value, field.min, kMaxPlausibleValue, kWhy);
+  }
+  if (status.ok() && limits.carveout_steps_bytes.empty()) {
+    status = absl::InvalidArgumentError(absl::StrCat("carveout_steps_bytes: got none, expected ", kWhy));
+  }
+  return status;
+}
+
 absl::StatusOr<SmLimits> ApplyDeviceValues(const SmLimits& table, const DeviceSmValues& device) {
+  if (absl::Status status = CheckSmLimits(table); !status.ok()) return status;
   if (device.warp_threads_count.has_value()) {
     if (absl::Status status =
             CheckRange("warp_threads_count", *device.warp_threads_count, kWarpThreadsCount, kWarpThreadsCount);

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "analysis/model/compute_capability.h"
@@ -105,8 +106,12 @@ struct SmLimits {
 // 7.0, 7.5, 8.0, 8.6, 8.7, 8.9, 9.0, 10.0, 10.3, 11.0, 12.0, 12.1; ascending.
 [[nodiscard]] absl::Span<const SmLimits> KnownSmLimits();
 
-// The table's row, which lives as long as the program. An error names those that are known.
+// The table's row, which lives as long as the program. NotFound names those that are known.
 [[nodiscard]] absl::StatusOr<const SmLimits*> FindSmLimits(ComputeCapability compute_capability);
+
+// Whether every value is there and possible by itself: a row of another making than FindSmLimits and ApplyDeviceValues
+// may have a 0 that would be divided by. Every function here that takes a row and returns a Status asks this first.
+[[nodiscard]] absl::Status CheckSmLimits(const SmLimits& limits);
 
 // What the device said (cudaGetDeviceProperties, cuDeviceGetAttribute). Absent: unknown, the table's value holds.
 struct DeviceSmValues {

@@ -290,21 +290,13 @@ TEST(ComputeExactOccupancy, NumbersThatDescribeNoLaunchAreErrors) {
 }
 
 TEST(ComputeExactOccupancy, ARowThatIsNotWholeIsRefusedAndNothingIsDividedBy0) {
-  const auto message = [](auto change) {
-    SmLimits limits = Table(9, 0);
-    change(limits);
-    return std::string(ComputeExactOccupancy(limits, Launch(32, 8)).status().message());
-  };
-  const std::string expected = "limits: got an incomplete row, expected one of FindSmLimits or ApplyDeviceValues";
-  EXPECT_EQ(message([](SmLimits& l) { l = SmLimits{}; }), expected);
-  EXPECT_EQ(message([](SmLimits& l) { l.max_threads_per_sm_count = 31; }), expected);
-  EXPECT_EQ(message([](SmLimits& l) { l.max_blocks_per_sm_count = 0; }), expected);
-  EXPECT_EQ(message([](SmLimits& l) { l.register_unit_count = 0; }), expected);
-  EXPECT_EQ(message([](SmLimits& l) { l.sub_partitions_count = 0; }), expected);
-  EXPECT_EQ(message([](SmLimits& l) { l.shared_memory_unit_bytes = 0; }), expected);
-  EXPECT_EQ(message([](SmLimits& l) { l.shared_memory_per_sm_bytes = 0; }), expected);
-  EXPECT_EQ(message([](SmLimits& l) { l.carveout_steps_bytes = {}; }), expected);
-  EXPECT_EQ(message([](SmLimits&) {}), "");
+  const LaunchResources launch = Launch(32, 8);
+  EXPECT_EQ(ComputeExactOccupancy(SmLimits{}, launch).status().message(),
+            "max_threads_per_sm_count: got 0, expected 32 to 1073741824 (limits of FindSmLimits or ApplyDeviceValues)");
+  SmLimits limits = Table(9, 0);
+  limits.register_unit_count = 0;
+  EXPECT_EQ(ComputeExactOccupancy(limits, launch).status(), CheckSmLimits(limits));
+  EXPECT_FALSE(CheckSmLimits(limits).ok());
 }
 
 TEST(ComputeExactOccupancy, TheCarveoutReallyUsedWins) {

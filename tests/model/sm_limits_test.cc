@@ -88,8 +88,57 @@ TEST(SmLimits, AnUnknownComputeCapabilityIsRefusedWithTheKnownOnes) {
   // Pascal is outside the range; 8.5 lies inside, but no GPU has it and cuda_occupancy.h would guess.
   for (const ComputeCapability unknown :
        {ComputeCapability{6, 1}, {7, 2}, {8, 5}, {10, 1}, {12, 2}, {13, 0}, {0, 0}, {-9, 0}}) {
-    EXPECT_EQ(FindSmLimits(unknown).status().message(), "compute_capability: got " + unknown.ToString() + ", " + known);
+    const absl::Status status = FindSmLimits(unknown).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+    EXPECT_EQ(status.message(), "compute_capability: got " + unknown.ToString() + ", " + known);
   }
+}
+
+// Every one of them would be a division by 0, an element of nothing or an overflow further on.
+TEST(CheckSmLimits, ARowThatIsNotWholeIsRefusedByWhatItLacks) {
+  struct Case {
+    int64_t SmLimits::*value;
+    int64_t got;
+    std::string message;
+  };
+  const std::vector<Case> cases = {
+      {&SmLimits::max_threads_per_block_count, 31, "max_threads_per_block_count: got 31, expected 32"},
+      {&SmLimits::max_threads_per_sm_count, 31, "max_threads_per_sm_count: got 31, expected 32"},
+      {&SmLimits::max_blocks_per_sm_count, 0, "max_blocks_per_sm_count: got 0, expected 1"},
+      {&SmLimits::registers_per_sm_count, 0, "registers_per_sm_count: got 0, expected 1"},
+      {&SmLimits::max_registers_per_block_count, -1, "max_registers_per_block_count: got -1, expected 1"},
+      {&SmLimits::shared_memory_per_sm_bytes, 0, "shared_memory_per_sm_bytes: got 0, expected 1"},
+      {&SmLimits::shared_memory_per_block_bytes, 0, "shared_memory_per_block_bytes: got 0, expected 1"},
+      {&SmLimits::shared_memory_per_block_optin_bytes, 0, "shared_memory_per_block_optin_bytes: got 0, expected 1"},
+      {&SmLimits::reserved_shared_memory_per_block_bytes, -1,
+       "reserved_shared_memory_per_block_bytes: got -1, expected 0"},
+      {&SmLimits::register_unit_count, 0, "register_unit_count: got 0, expected 1"},
+      {&SmLimits::sub_partitions_count, 0, "sub_partitions_count: got 0, expected 1"},
+      {&SmLimits::shared_memory_unit_bytes, 0, "shared_memory_unit_bytes: got 0, expected 1"},
+      {&SmLimits::barriers_per_block_slot_count, -1, "barriers_per_block_slot_count: got -1, expected 0"},
+      {&SmLimits::virtual_resources_per_sm_count, -1, "virtual_resources_per_sm_count: got -1, expected 0"},
+      {&SmLimits::register_unit_count, INT64_MAX, "register_unit_count: got 9223372036854775807, expected 1"},
+      {&SmLimits::sub_partitions_count, INT64_MAX, "sub_partitions_count: got 9223372036854775807, expected 1"},
+  };
+  for (const Case& test : cases) {
+    SmLimits limits = Table(9, 0);
+    limits.*test.value = test.got;
+    const std::string message = test.message + " to 1073741824 (limits of FindSmLimits or ApplyDeviceValues)";
+    EXPECT_EQ(CheckSmLimits(limits).message(), message);
+    EXPECT_EQ(ApplyDeviceValues(limits, {}).status().message(), message);
+  }
+  SmLimits limits = Table(9, 0);
+  limits.carveout_steps_bytes = {};
+  EXPECT_EQ(CheckSmLimits(limits).message(),
+            "carveout_steps_bytes: got none, expected limits of FindSmLimits or ApplyDeviceValues");
+  for (const SmLimits& known : KnownSmLimits()) EXPECT_TRUE(CheckSmLimits(known).ok());
+}
+
+TEST(ApplyDeviceValues, ARowThatIsNotWholeIsRefusedWhateverTheDeviceSays) {
+  EXPECT_EQ(ApplyDeviceValues(SmLimits{}, {.max_threads_per_sm_count = 2048, .shared_memory_per_sm_bytes = 233472})
+                .status()
+                .message(),
+            "max_threads_per_sm_count: got 0, expected 32 to 1073741824 (limits of FindSmLimits or ApplyDeviceValues)");
 }
 
 TEST(ApplyDeviceValues, TheDeviceOverridesTheTableAndTheResultSaysSo) {
