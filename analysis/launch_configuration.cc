@@ -13,6 +13,28 @@ void KeepIfSame(std::optional<T>* kept, const std::optional<T>& other) {
   if (*kept != other) kept->reset();
 }
 
+// Null where they could not be read: the function was gone, or the driver refused.
+const pb::FunctionAttributes* AttributesOf(const TraceModel& model, const SignatureEntry& entry) {
+  if (entry.from_activity) return nullptr;
+  const pb::Function* function = model.functions.Get(entry.definition.function_iid());
+  const bool known = function != nullptr && function->has_attributes() && function->attributes().result() == 0;
+  return known ? &function->attributes() : nullptr;
+}
+
+// As the launch asked; else as the function requires (__cluster_dims__); else as the record shows.
+std::optional<Dim> ClusterOf(const pb::Signature& signature, const pb::FunctionAttributes* function,
+                             const pb::KernelAttributes* record) {
+  if (signature.cluster_x() != 0) return Dim{signature.cluster_x(), signature.cluster_y(), signature.cluster_z()};
+  if (function != nullptr && function->required_cluster_x() != 0) {
+    return Dim{function->required_cluster_x(), function->required_cluster_y(), function->required_cluster_z()};
+  }
+  // 0,0,0 without a cluster; 1,1,1 says no more than that.
+  if (record != nullptr && record->cluster_x() * record->cluster_y() * record->cluster_z() > 1) {
+    return Dim{record->cluster_x(), record->cluster_y(), record->cluster_z()};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 LaunchConfiguration ConfigurationOf(const TraceModel& model, const SignatureEntry& entry, uint32_t attributes) {
@@ -22,9 +44,6 @@ LaunchConfiguration ConfigurationOf(const TraceModel& model, const SignatureEntr
   const pb::Signature& signature = entry.definition;
   launch.grid = Dim{signature.grid_x(), signature.grid_y(), signature.grid_z()};
   launch.block = Dim{signature.block_x(), signature.block_y(), signature.block_z()};
-  if (signature.cluster_x() != 0) {
-    launch.cluster = Dim{signature.cluster_x(), signature.cluster_y(), signature.cluster_z()};
-  }
   launch.dynamic_shared_memory_bytes = signature.dynamic_shared_memory_bytes();
   launch.graph_node = signature.graph_node();
   launch.cooperative = signature.cooperative();
@@ -33,11 +52,11 @@ LaunchConfiguration ConfigurationOf(const TraceModel& model, const SignatureEntr
     launch.driver_occupancy_blocks_per_sm = signature.driver_occupancy().max_active_blocks_per_multiprocessor();
   }
   const pb::KernelAttributes* record = attributes == kNone ? nullptr : &model.attributes.at(attributes);
-  const pb::Function* function = entry.from_activity ? nullptr : model.functions.Get(signature.function_iid());
-  if (function != nullptr && function->has_attributes() && function->attributes().result() == 0) {
-    launch.function_registers_per_thread = function->attributes().registers_per_thread();
-    launch.static_shared_memory_bytes = function->attributes().static_shared_memory_bytes();
-    launch.local_memory_per_thread_bytes = function->attributes().local_memory_per_thread_bytes();
+  const pb::FunctionAttributes* function = AttributesOf(model, entry);
+  if (function != nullptr) {
+    launch.function_registers_per_thread = function->registers_per_thread();
+    launch.static_shared_memory_bytes = function->static_shared_memory_bytes();
+    launch.local_memory_per_thread_bytes = function->local_memory_per_thread_bytes();
   } else if (record != nullptr) {
     // The function was gone before its attributes could be read.
     launch.static_shared_memory_bytes = record->static_shared_memory_bytes();
@@ -48,13 +67,13 @@ LaunchConfiguration ConfigurationOf(const TraceModel& model, const SignatureEntr
     launch.registers_per_thread = record->registers_per_thread();
     launch.shared_memory_executed_bytes = record->shared_memory_executed_bytes();
   }
+  launch.cluster = ClusterOf(signature, function, record);
   const auto device = model.devices.find(signature.device_id());
-  launch.residency =
-      ResidencyOf({.launch = &launch,
-                   .signature = &signature,
-                   .function = function != nullptr && function->has_attributes() ? &function->attributes() : nullptr,
-                   .record = record,
-                   .device = device == model.devices.end() ? nullptr : &device->second.attributes()});
+  launch.residency = ResidencyOf({.launch = &launch,
+                                  .signature = &signature,
+                                  .function = function,
+                                  .record = record,
+                                  .device = device == model.devices.end() ? nullptr : &device->second.attributes()});
   return launch;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/model/check.h"
@@ -63,9 +64,27 @@ absl::StatusOr<int64_t> ProductOf(absl::string_view quantity, const Dim& dim) {
   return product;
 }
 
+// The function's own preference; where its attributes could not be read, what the record says was asked for.
 int64_t FunctionCarveoutPercent(const ResidencyInput& facts) {
-  return facts.function != nullptr ? facts.function->preferred_shared_memory_carveout()
-                                   : model::kCarveoutDefaultPercent;
+  if (facts.function != nullptr) return facts.function->preferred_shared_memory_carveout();
+  if (facts.record != nullptr && facts.record->has_shared_memory_carveout_requested()) {
+    return Signed(facts.record->shared_memory_carveout_requested());
+  }
+  return model::kCarveoutDefaultPercent;
+}
+
+// CUfunc_cache (cuda.h). Counts where no carve-out is preferred.
+model::CachePreference CachePreferenceOf(const pb::KernelAttributes* record) {
+  switch (record == nullptr ? 0 : record->cache_config_requested()) {
+    case 1:
+      return model::CachePreference::kSharedMemory;
+    case 2:
+      return model::CachePreference::kL1;
+    case 3:
+      return model::CachePreference::kEqual;
+    default:
+      return model::CachePreference::kNone;
+  }
 }
 
 absl::StatusOr<model::LaunchResources> ResourcesOf(const ResidencyInput& facts) {
@@ -75,9 +94,10 @@ absl::StatusOr<model::LaunchResources> ResourcesOf(const ResidencyInput& facts) 
   if (!threads.ok()) return threads.status();
   resources.threads_per_block_count = *threads;
   resources.registers_per_thread_count = Signed(*launch.registers_per_thread);
-  resources.static_shared_memory_bytes = Signed(launch.static_shared_memory_bytes.value_or(0));
-  resources.dynamic_shared_memory_bytes = Signed(launch.dynamic_shared_memory_bytes.value_or(0));
+  resources.static_shared_memory_bytes = Signed(*launch.static_shared_memory_bytes);
+  resources.dynamic_shared_memory_bytes = Signed(*launch.dynamic_shared_memory_bytes);
   resources.carveout_percent = FunctionCarveoutPercent(facts);
+  resources.cache_preference = CachePreferenceOf(facts.record);
   if (facts.device->has_multiprocessor_count()) resources.sm_count = Signed(facts.device->multiprocessor_count());
   if (launch.cluster.has_value()) {
     const auto blocks = ProductOf("blocks of a cluster", *launch.cluster);
@@ -103,23 +123,43 @@ std::string MissingFact(const ResidencyInput& facts) {
   if (!launch.grid.has_value() || !launch.block.has_value()) return "the launch's grid and block are not known";
   if (!launch.registers_per_thread.has_value()) return "the kernel's registers are not known";
   if (!launch.static_shared_memory_bytes.has_value()) return "the kernel's static shared memory is not known";
+  if (!launch.dynamic_shared_memory_bytes.has_value()) return "the launch's dynamic shared memory is not known";
   return "";
 }
 
-void AddWaves(const LaunchConfiguration& launch, const model::LaunchResources& resources, LaunchResidency* residency) {
-  if (!resources.sm_count.has_value()) return;
+absl::Status AddWaves(const LaunchConfiguration& launch, const model::LaunchResources& resources,
+                      LaunchResidency* residency) {
+  if (!resources.sm_count.has_value()) return absl::NotFoundError("the device's number of SMs is not known");
   const auto blocks = model::GridBlockCount({Signed(launch.grid->x), Signed(launch.grid->y), Signed(launch.grid->z)});
-  if (!blocks.ok()) return;
+  if (!blocks.ok()) return blocks.status();
   const auto waves = model::ComputeWaves({.grid_block_count = *blocks,
                                           .sm_count = *resources.sm_count,
                                           .blocks_per_sm = Signed(*residency->blocks_per_sm),
                                           .blocks_per_cluster = resources.cluster_blocks_count,
                                           .max_active_cluster_count = resources.max_active_clusters_count});
-  if (!waves.ok()) return;
+  if (!waves.ok()) return waves.status();
   residency->slot_count = static_cast<uint64_t>(waves->slot_count);
   residency->waves = waves->fractional_wave_count;
   if (!waves->one_wave) residency->tail_fill_ratio = waves->tail_fill_ratio;
   residency->slots_are_upper_bound = waves->slot_source == model::SlotSource::kClusterUpperBound;
+  return absl::OkStatus();
+}
+
+// Of what the SM was really set to; where the record's figure cannot be, of what was asked for.
+absl::StatusOr<model::ExactOccupancy> OccupancyOf(const ResidencyInput& facts, const model::SmLimits& limits,
+                                                  model::LaunchResources* resources, std::string* unavailable) {
+  // The launch's own preference wins over the function's.
+  if (facts.signature != nullptr && facts.signature->has_preferred_shared_memory_carveout()) {
+    resources->carveout_percent = facts.signature->preferred_shared_memory_carveout();
+  }
+  if (facts.record != nullptr && facts.record->shared_memory_executed_bytes() != 0) {
+    resources->carveout_executed_bytes = Signed(facts.record->shared_memory_executed_bytes());
+    auto executed = model::ComputeExactOccupancy(limits, *resources);
+    if (executed.ok()) return executed;
+    *unavailable = absl::StrCat("the carve-out of the record: ", executed.status().message());
+    resources->carveout_executed_bytes.reset();
+  }
+  return model::ComputeExactOccupancy(limits, *resources);
 }
 
 }  // namespace
@@ -130,31 +170,29 @@ LaunchResidency ResidencyOf(const ResidencyInput& facts) {
   if (!limits.ok()) return Unavailable(limits.status().message());
   auto resources = ResourcesOf(facts);
   if (!resources.ok()) return Unavailable(resources.status().message());
-  const auto requested = model::ComputeExactOccupancy(*limits, *resources);
-  if (!requested.ok()) return Unavailable(requested.status().message());
-  // The launch's own preference wins over the function's, and what the SM was really set to over both.
-  if (facts.signature != nullptr && facts.signature->has_preferred_shared_memory_carveout()) {
-    resources->carveout_percent = facts.signature->preferred_shared_memory_carveout();
-  }
-  if (facts.record != nullptr && facts.record->shared_memory_executed_bytes() != 0) {
-    resources->carveout_executed_bytes = Signed(facts.record->shared_memory_executed_bytes());
-  }
-  const auto occupancy = model::ComputeExactOccupancy(*limits, *resources);
-  if (!occupancy.ok()) return Unavailable(occupancy.status().message());
-  if (occupancy->blocks_per_sm_count == 0) {
-    return Unavailable(
-        absl::StrCat("the model holds no block of it: ", model::DescribeRefusals(*limits, *resources, *occupancy)));
-  }
   LaunchResidency residency;
+  if (const auto requested = model::ComputeExactOccupancy(*limits, *resources); requested.ok()) {
+    residency.requested_blocks_per_sm = static_cast<uint64_t>(requested->blocks_per_sm_count);
+  }
+  const auto occupancy = OccupancyOf(facts, *limits, &*resources, &residency.unavailable);
+  if (!occupancy.ok()) {
+    residency.unavailable = std::string(occupancy.status().message());
+    return residency;
+  }
+  if (occupancy->blocks_per_sm_count == 0) {
+    residency.unavailable =
+        absl::StrCat("the model holds no block of it: ", model::DescribeRefusals(*limits, *resources, *occupancy));
+    return residency;
+  }
   residency.blocks_per_sm = static_cast<uint64_t>(occupancy->blocks_per_sm_count);
-  residency.requested_blocks_per_sm = static_cast<uint64_t>(requested->blocks_per_sm_count);
   residency.occupancy_ratio = occupancy->occupancy_ratio;
   residency.limiters = occupancy->limiters.ToString();
   if (occupancy->next_limit_blocks_count.has_value()) {
     residency.next_blocks_per_sm = static_cast<uint64_t>(*occupancy->next_limit_blocks_count);
     residency.next_limiters = occupancy->next_limiters.ToString();
   }
-  AddWaves(*facts.launch, *resources, &residency);
+  const absl::Status waves = AddWaves(*facts.launch, *resources, &residency);
+  if (!waves.ok()) residency.unavailable = absl::StrCat("waves: ", waves.message());
   return residency;
 }
 
@@ -179,7 +217,8 @@ void KeepCommon(LaunchResidency* kept, const LaunchResidency& other) {
   keep(&kept->slot_count, other.slot_count);
   keep(&kept->waves, other.waves);
   keep(&kept->tail_fill_ratio, other.tail_fill_ratio);
-  kept->slots_are_upper_bound = kept->slots_are_upper_bound || other.slots_are_upper_bound;
+  kept->slots_are_upper_bound =
+      kept->slot_count.has_value() && (kept->slots_are_upper_bound || other.slots_are_upper_bound);
 }
 
 }  // namespace gx::analysis

@@ -13,7 +13,8 @@
 
 namespace gx::analysis {
 
-// What is known of a launch. `launch` as the report shows it; the others null where the trace does not have them.
+// What is known of a launch. `launch` as the report shows it; the others null where the trace does not have them, and
+// `function` also where its attributes could not be read.
 struct ResidencyInput {
   const LaunchConfiguration* launch = nullptr;
   const gpuexec::v1::Signature* signature = nullptr;
@@ -22,10 +23,10 @@ struct ResidencyInput {
   const gpuexec::v1::DeviceAttributes* device = nullptr;
 };
 
-// Members are absent where something that the model needs is not known; `unavailable` then says what.
+// Members are absent where something that the model needs is not known or cannot be; `unavailable` then says what.
 LaunchResidency ResidencyOf(const ResidencyInput& facts);
 
-// "the driver holds 3 blocks, the model 4 (registers)"; absent where they agree or one of them is not known.
+// "the driver holds 3 blocks an SM, the model 4"; absent where they agree or one of them is not known.
 std::optional<std::string> DriverDisagreement(const LaunchConfiguration& launch);
 
 // Forgets what the two do not have in common.

@@ -216,7 +216,7 @@ struct Dim {
 // What the analytical model says of a launch (launch_residency.h). Unset: something that the model needs is not known,
 // or it is not the same for all kernels of the row.
 struct LaunchResidency {
-  // Why nothing is known: "no registers known". Empty where something is.
+  // Why something below is missing: "the kernel's registers are not known". Empty where nothing is.
   std::string unavailable;
   // Blocks that an SM holds at a time, with the shared memory that it was really set to where a record says so.
   std::optional<uint64_t> blocks_per_sm;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 namespace gx::analysis {
 namespace {
 
+using ::gpuexec::v1::CounterBatch;
 using ::gpuexec::v1::KernelBatch;
 using ::gpuexec::v1::KernelSummary;
 using ::gpuexec::v1::LaunchBatch;
@@ -333,6 +335,137 @@ TEST(Columns, DurationBucketsComeInPairs) {
                                                  [](const DurationBucketRow&) { ADD_FAILURE() << "visited"; });
   EXPECT_EQ(bad.lost_count, 2u);
   EXPECT_THAT(bad.problem, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("KernelSummary.bucket_count")));
+}
+
+// ------------------------------------------------------------------------------------------------ counter samples
+
+struct Sample {
+  CounterSampleRow row;
+  std::vector<double> values;
+};
+struct Samples {
+  std::vector<Sample> rows;
+  DecodedBatch decoded;
+};
+
+Samples CounterSamples(const std::string& batch) {
+  Samples out;
+  out.decoded = ForEachCounterSample(FromText<CounterBatch>(batch), [&out](const CounterSampleRow& row) {
+    out.rows.push_back({row, {row.values.begin(), row.values.end()}});
+  });
+  EXPECT_EQ(out.decoded.record_count, out.rows.size());
+  EXPECT_EQ(out.decoded.problem.ok(), out.decoded.lost_count == 0);
+  return out;
+}
+
+void ExpectRefused(const std::string& batch, uint64_t lost, const std::string& what) {
+  const Samples got = CounterSamples(batch);
+  EXPECT_THAT(got.rows, IsEmpty()) << batch;
+  EXPECT_EQ(got.decoded.lost_count, lost) << batch;
+  EXPECT_THAT(got.decoded.problem, StatusIs(absl::StatusCode::kDataLoss, HasSubstr(what))) << batch;
+}
+
+TEST(CounterColumns, ASampleHasEveryField) {
+  const Samples got = CounterSamples(
+      "count: 2 group_iid: 3 session_id: 4 window_id: 5 context_id: 6 base_enter_monotonic_ns: 1600 enter_unit_ns: 16 "
+      "enter_delta: [0, -10] base_correlation_id: 40 correlation_delta: [0, 2] thread_id: 7 signature_iid: [1, 0] "
+      "graph_exec_id: [0, 9] base_range_order: 2 range_order_delta: [0, 3] flags: [1, 4] launch_number: [12, 13] "
+      "metric_count: 1 integer_value: [5, 6]");
+  EXPECT_THAT(got.decoded.problem, IsOk());
+  ASSERT_THAT(got.rows, SizeIs(2));
+  const CounterSampleRow& row = got.rows[1].row;
+  EXPECT_EQ(row.group_iid, 3u);
+  EXPECT_EQ(row.session_id, 4u);
+  EXPECT_EQ(row.window_id, 5u);
+  EXPECT_EQ(row.context_id, 6u);
+  EXPECT_EQ(row.enter_monotonic_ns, 1440u) << "another thread's launch may have been entered before";
+  EXPECT_EQ(row.correlation_id, 42u);
+  EXPECT_EQ(row.thread_id, 7u);
+  EXPECT_EQ(row.signature_iid, 0u);
+  EXPECT_EQ(row.graph_exec_id, 9u);
+  EXPECT_EQ(row.range_order, 5u);
+  EXPECT_EQ(row.flags, 4u);
+  EXPECT_EQ(row.launch_number, 13u);
+  EXPECT_EQ(got.rows[0].row.range_order, 2u);
+}
+
+TEST(CounterColumns, WholeNumbersCountFromTheLastSampleOfTheSignatureElseFromTheRecordBefore) {
+  const Samples got = CounterSamples(
+      "count: 5 signature_iid: [1, 2, 1, 2, 0] graph_exec_id: [0, 0, 0, 0, 7] metric_count: 2 "
+      "integer_value: [100, 10, 5, 1, -1, 0, 2, 0, 3, 0]");
+  ASSERT_THAT(got.rows, SizeIs(5));
+  using ::testing::ElementsAre;
+  EXPECT_THAT(got.rows[0].values, ElementsAre(100, 10));
+  EXPECT_THAT(got.rows[1].values, ElementsAre(105, 11)) << "new: from the record before";
+  EXPECT_THAT(got.rows[2].values, ElementsAre(99, 10)) << "from its own last one";
+  EXPECT_THAT(got.rows[3].values, ElementsAre(107, 11));
+  EXPECT_THAT(got.rows[4].values, ElementsAre(110, 11));
+}
+
+TEST(CounterColumns, RealValuesAreThemselvesAndNaNStaysNaN) {
+  const Samples got = CounterSamples(
+      "count: 2 metric_count: 3 real_metric: [0, 2] real_value: [0.5, nan, -0.0, inf] integer_value: [7, 1]");
+  ASSERT_THAT(got.rows, SizeIs(2));
+  EXPECT_EQ(got.rows[0].values[0], 0.5);
+  EXPECT_EQ(got.rows[0].values[1], 7);
+  EXPECT_TRUE(std::isnan(got.rows[0].values[2]));
+  EXPECT_TRUE(std::signbit(got.rows[1].values[0]));
+  EXPECT_EQ(got.rows[1].values[1], 8);
+  EXPECT_TRUE(std::isinf(got.rows[1].values[2]));
+}
+
+TEST(CounterColumns, ValuesAreNeverLeftOut) {
+  // As columns elsewhere may be: a group of zeros has its zeros.
+  ExpectRefused("count: 2 metric_count: 2", 2,
+                "CounterBatch.integer_value: expected 2 values for each of 2 records, got 0");
+  ExpectRefused("count: 2 metric_count: 2 integer_value: [1, 2]", 2, "integer_value: expected 2 values");
+  ExpectRefused("count: 1 metric_count: 2 integer_value: [1, 2, 3]", 1, "got 3");
+  ExpectRefused("count: 2 metric_count: 1 real_metric: 0 real_value: 1", 2,
+                "CounterBatch.real_value: expected 1 values for each of 2 records, got 1");
+  ExpectRefused("integer_value: 1", 1, "integer_value: expected 0 values for each of 0 records, got 1");
+}
+
+TEST(CounterColumns, MetricsAreOneTo4096AndRealOnesInOrder) {
+  ExpectRefused("count: 3", 3, "CounterBatch.metric_count: expected 1 to 4096, got 0");
+  ExpectRefused("count: 1 metric_count: 4097", 1, "expected 1 to 4096, got 4097");
+  ExpectRefused("metric_count: 18446744073709551615", 1, "expected 1 to 4096");
+  ExpectRefused("count: 1 metric_count: 2 real_metric: [1, 0] real_value: [1, 2]", 1,
+                "CounterBatch.real_metric: expected ascending numbers below 2, got 0 as element 1");
+  ExpectRefused("count: 1 metric_count: 2 real_metric: [1, 1] real_value: [1, 2]", 1, "got 1 as element 1");
+  ExpectRefused("count: 1 metric_count: 2 real_metric: 2 real_value: 1", 1, "got 2 as element 0");
+}
+
+TEST(CounterColumns, ACountThatNoBytesProveIsRefused) {
+  ExpectRefused("count: 9223372036854775808 metric_count: 2", 9223372036854775808u, "expected 2 values for each");
+  ExpectRefused("count: 4 metric_count: 1 integer_value: [1, 2, 3, 4] flags: [1, 2]", 4,
+                "CounterBatch.flags: expected 0, 1 or 4 values (count), got 2");
+}
+
+TEST(CounterColumns, ALargeBatchIsProvenByItsValues) {
+  CounterBatch batch;
+  batch.set_count(5000);
+  batch.set_metric_count(1);
+  for (int i = 0; i < 5000; ++i) batch.add_integer_value(0);
+  uint64_t visited = 0;
+  const DecodedBatch decoded = ForEachCounterSample(batch, [&visited](const CounterSampleRow&) { ++visited; });
+  EXPECT_THAT(decoded.problem, IsOk());
+  EXPECT_EQ(visited, 5000u);
+}
+
+TEST(CounterColumns, WhatLeavesItsRangeEndsTheBatch) {
+  const Samples beyond = CounterSamples("count: 3 metric_count: 1 integer_value: [9007199254740992, 0, 1]");
+  EXPECT_THAT(beyond.rows, SizeIs(2));
+  EXPECT_EQ(beyond.decoded.lost_count, 1u);
+  EXPECT_THAT(beyond.decoded.problem.message(),
+              HasSubstr("CounterBatch.integer_value: record 2 of 3 leaves the whole numbers up to 2^53"));
+  const Samples overflow =
+      CounterSamples("count: 2 metric_count: 1 integer_value: [-9007199254740992, -9223372036854775808]");
+  EXPECT_THAT(overflow.rows, SizeIs(1));
+  const Samples order = CounterSamples(
+      "count: 2 base_range_order: 18446744073709551615 range_order_delta: [0, 1] metric_count: 1 "
+      "integer_value: [1, 1]");
+  EXPECT_THAT(order.rows, SizeIs(1));
+  EXPECT_THAT(order.decoded.problem.message(), HasSubstr("range_order_delta: record 1 of 2 leaves the 64-bit range"));
 }
 
 }  // namespace

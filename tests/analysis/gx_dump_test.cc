@@ -97,7 +97,9 @@ TEST_F(GxDump, EveryKindOfRecordHasALine) {
           "memory_batch { count: 1 kind: KIND_MEMSET base_start_ns: 5 size_bytes: 6 } "
           "synchronization_batch { count: 1 base_start_ns: 7 duration_ns: 8 type: 3 } "
           "overhead_batch { count: 1 base_start_ns: 9 kind: 10 } "
-          "nvtx_event_batch { count: 1 base_monotonic_ns: 11 kind: 2 }")),
+          "nvtx_event_batch { count: 1 base_monotonic_ns: 11 kind: 2 } "
+          "counter_batch { count: 1 group_iid: 12 base_correlation_id: 13 signature_iid: 14 flags: 4 metric_count: 3 "
+          "real_metric: [1, 2] integer_value: 15 real_value: [0.5, nan] }")),
       {"--records"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.out, HasSubstr("launch enter_monotonic_ns=1 correlation_id=2 thread_id=9 signature_iid=3\n"));
@@ -106,6 +108,8 @@ TEST_F(GxDump, EveryKindOfRecordHasALine) {
   EXPECT_THAT(result.out, HasSubstr("synchronization start_ns=7 duration_ns=8 correlation_id=0 type=3\n"));
   EXPECT_THAT(result.out, HasSubstr("overhead start_ns=9 duration_ns=0 kind=10\n"));
   EXPECT_THAT(result.out, HasSubstr("nvtx kind=pop monotonic_ns=11\n"));
+  EXPECT_THAT(result.out, HasSubstr("counter_sample group_iid=12 range_order=0 enter_monotonic_ns=0 correlation_id=13 "
+                                    "signature_iid=14 flags=4 values=[15, 0.5, nan]\n"));
 }
 
 TEST_F(GxDump, ABatchThatCannotBeDecodedIsDamageAndTheRestIsPrinted) {

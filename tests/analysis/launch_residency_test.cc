@@ -129,6 +129,62 @@ TEST_F(LaunchResidencyTest, ALaunchThatTheModelRefusesSaysWhy) {
       << Residency().unavailable;
 }
 
+// A driver that launched it all the same is a disagreement.
+TEST_F(LaunchResidencyTest, ARefusedLaunchIsStillComparedWithTheDriver) {
+  launch_.block = Dim{1024, 1, 1};
+  launch_.registers_per_thread = 72;
+  launch_.driver_occupancy_blocks_per_sm = 1;
+  launch_.residency = Residency();
+  EXPECT_EQ(DriverDisagreement(launch_), "the driver holds 1 blocks an SM, the model 0");
+}
+
+TEST_F(LaunchResidencyTest, ACarveoutInUseThatCannotBeIsNamedAndTheRestIsModelled) {
+  launch_.static_shared_memory_bytes = 16384;
+  record_ = &record_value_;
+  record_value_.set_shared_memory_executed_bytes(8192);
+  EXPECT_EQ(Residency().blocks_per_sm, 5u);
+  EXPECT_EQ(Residency().unavailable.rfind("the carve-out of the record: ", 0), 0u) << Residency().unavailable;
+}
+
+TEST_F(LaunchResidencyTest, AFunctionsCarveoutThatCannotBeDoesNotHideTheLaunchs) {
+  launch_.dynamic_shared_memory_bytes = 32768;
+  function_.set_preferred_shared_memory_carveout(150);
+  signature_.set_preferred_shared_memory_carveout(50);
+  EXPECT_EQ(Residency().blocks_per_sm, 4u);
+  EXPECT_EQ(Residency().requested_blocks_per_sm, std::nullopt);
+}
+
+TEST_F(LaunchResidencyTest, WithoutTheFunctionsAttributesTheRecordSaysWhatWasPreferred) {
+  launch_.static_shared_memory_bytes = 16384;
+  record_ = &record_value_;
+  const auto without_function = [this] {
+    return ResidencyOf(
+        {.launch = &launch_, .signature = &signature_, .function = nullptr, .record = record_, .device = &device_});
+  };
+  EXPECT_EQ(without_function().blocks_per_sm, 5u);
+  record_value_.set_shared_memory_carveout_requested(0);
+  EXPECT_EQ(without_function().blocks_per_sm, 1u);
+}
+
+TEST_F(LaunchResidencyTest, ACachePreferenceCountsWhereNoCarveoutIsPreferred) {
+  launch_.static_shared_memory_bytes = 16384;
+  record_ = &record_value_;
+  record_value_.set_cache_config_requested(2);
+  EXPECT_EQ(Residency().blocks_per_sm, 1u);
+  function_.set_preferred_shared_memory_carveout(100);
+  EXPECT_EQ(Residency().blocks_per_sm, 5u);
+}
+
+TEST_F(LaunchResidencyTest, WavesThatCannotBeSayWhy) {
+  launch_.grid = Dim{1024, 70000, 1};
+  EXPECT_EQ(Residency().blocks_per_sm, 5u);
+  EXPECT_EQ(Residency().waves, std::nullopt);
+  EXPECT_EQ(Residency().unavailable.rfind("waves: ", 0), 0u) << Residency().unavailable;
+  launch_.grid = Dim{1024, 1, 1};
+  device_.clear_multiprocessor_count();
+  EXPECT_EQ(Residency().unavailable, "waves: the device's number of SMs is not known");
+}
+
 TEST(DriverDisagreement, IsAWordWhereBothAreKnownAndDiffer) {
   LaunchConfiguration launch;
   EXPECT_EQ(DriverDisagreement(launch), std::nullopt);
