@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -93,10 +95,23 @@ class Walk {
   uint64_t limit() const { return limit_; }
   void Visited() { ++result_.record_count; }
 
+  // Refuses the whole batch for what is no column of one element a record.
+  void Refuse(absl::string_view what) {
+    if (!result_.problem.ok()) return;
+    limit_ = 0;
+    claimed_ = std::max<uint64_t>(claimed_, 1);
+    result_.problem = absl::DataLossError(absl::StrCat(message_, ".", what));
+  }
+  // Something else in the packet holds at least one byte for each record.
+  void ProvesItsCount() {
+    if (result_.problem.ok()) limit_ = count_;
+  }
+
   // The value of `column` at the present record leaves the 64-bit range.
-  void OutOfRange(absl::string_view column) {
-    result_.problem = absl::DataLossError(absl::StrCat(message_, ".", column, ": record ", result_.record_count, " of ",
-                                                       count_, " leaves the 64-bit range"));
+  void OutOfRange(absl::string_view column) { LeavesRange(column, "the 64-bit range"); }
+  void LeavesRange(absl::string_view column, absl::string_view range) {
+    result_.problem = absl::DataLossError(
+        absl::StrCat(message_, ".", column, ": record ", result_.record_count, " of ", count_, " leaves ", range));
   }
   // A unit of zero, with steps to be multiplied by it.
   void CheckUnit(absl::string_view name, uint64_t unit, const RepeatedField<int64_t>& steps) {
@@ -341,6 +356,137 @@ DecodedBatch ForEachNvtxEvent(const gpuexec::v1::NvtxEventBatch& batch,
     row.name_iid = name[i];
     row.range_id = range[i];
     row.payload_iid = payload[i];
+    visit(row);
+    walk.Visited();
+  }
+  return walk.Finish();
+}
+
+namespace {
+
+// Whole numbers beyond this cannot be told apart as doubles: no writer makes them.
+constexpr int64_t kMaxWholeNumber = int64_t{1} << 53;
+
+bool IsWholeNumber(int64_t value) { return value >= -kMaxWholeNumber && value <= kMaxWholeNumber; }
+
+bool HasElements(int size, uint64_t rows, uint64_t columns) {
+  uint64_t expected = 0;
+  return !__builtin_mul_overflow(rows, columns, &expected) && static_cast<uint64_t>(size) == expected;
+}
+
+// Checks what tells the values of a batch apart. Work is bounded by the batch's own bytes.
+void CheckCounterValues(const gpuexec::v1::CounterBatch& batch, Walk* walk) {
+  const uint64_t count = batch.count();
+  const uint64_t metric_count = batch.metric_count();
+  if (metric_count > kMaxCounterMetrics || (metric_count == 0 && count > 0)) {
+    walk->Refuse(absl::StrCat("metric_count: expected 1 to ", kMaxCounterMetrics, ", got ", metric_count));
+    return;
+  }
+  for (int i = 0; i < batch.real_metric_size(); ++i) {
+    const uint64_t metric = batch.real_metric(i);
+    if (metric >= metric_count || (i > 0 && metric <= batch.real_metric(i - 1))) {
+      walk->Refuse(absl::StrCat("real_metric: expected ascending numbers below ", metric_count, ", got ", metric,
+                                " as element ", i));
+      return;
+    }
+  }
+  const auto real_count = static_cast<uint64_t>(batch.real_metric_size());
+  if (!HasElements(batch.real_value_size(), count, real_count)) {
+    walk->Refuse(absl::StrCat("real_value: expected ", real_count, " values for each of ", count, " records, got ",
+                              batch.real_value_size()));
+  } else if (!HasElements(batch.integer_value_size(), count, metric_count - real_count)) {
+    walk->Refuse(absl::StrCat("integer_value: expected ", metric_count - real_count, " values for each of ", count,
+                              " records, got ", batch.integer_value_size()));
+  }
+  walk->ProvesItsCount();
+}
+
+// The values of one record after another.
+class CounterValues {
+ public:
+  // `batch` passed CheckCounterValues.
+  explicit CounterValues(const gpuexec::v1::CounterBatch& batch)
+      : batch_(batch), is_real_(batch.metric_count(), false), whole_(batch.metric_count(), 0) {
+    for (const uint64_t metric : batch.real_metric()) is_real_[metric] = true;
+    values_.resize(batch.metric_count());
+  }
+
+  // False: a whole number leaves the range of whole numbers.
+  bool Next(uint64_t signature_iid, uint64_t graph_exec_id) {
+    const auto [place, is_new] = last_.try_emplace(std::pair(signature_iid, graph_exec_id), whole_);
+    // A new signature counts from the record before, which is what whole_ still holds.
+    std::vector<int64_t>& last = place->second;
+    for (size_t metric = 0; metric < values_.size(); ++metric) {
+      if (is_real_[metric]) {
+        values_[metric] = batch_.real_value(next_real_++);
+        continue;
+      }
+      if (__builtin_add_overflow(last[metric], batch_.integer_value(next_integer_++), &last[metric]) ||
+          !IsWholeNumber(last[metric])) {
+        return false;
+      }
+      values_[metric] = static_cast<double>(last[metric]);
+    }
+    whole_ = last;
+    return true;
+  }
+  absl::Span<const double> values() const { return values_; }
+
+ private:
+  const gpuexec::v1::CounterBatch& batch_;
+  std::vector<bool> is_real_;
+  // Whole numbers of the record before, and of the last one of each (signature, graph).
+  std::vector<int64_t> whole_;
+  absl::flat_hash_map<std::pair<uint64_t, uint64_t>, std::vector<int64_t>> last_;
+  std::vector<double> values_;
+  int next_real_ = 0;
+  int next_integer_ = 0;
+};
+
+}  // namespace
+
+DecodedBatch ForEachCounterSample(const gpuexec::v1::CounterBatch& batch,
+                                  absl::FunctionRef<void(const CounterSampleRow&)> visit) {
+  Walk walk("CounterBatch", batch.count());
+  const SignedDelta enter("enter_delta", batch.enter_delta());
+  const SignedDelta correlation("correlation_delta", batch.correlation_delta());
+  const Column thread("thread_id", batch.thread_id());
+  const Column signature("signature_iid", batch.signature_iid());
+  const Column graph_exec("graph_exec_id", batch.graph_exec_id());
+  const UnsignedDelta order("range_order_delta", batch.range_order_delta());
+  const Column flags("flags", batch.flags());
+  const Column launch_number("launch_number", batch.launch_number());
+  walk.Check(enter, correlation, thread, signature, graph_exec, order, flags, launch_number);
+  CheckCounterValues(batch, &walk);
+  if (walk.limit() == 0) return walk.Finish();
+
+  CounterSampleRow row;
+  row.group_iid = batch.group_iid();
+  row.session_id = batch.session_id();
+  row.window_id = batch.window_id();
+  row.context_id = batch.context_id();
+  row.enter_monotonic_ns = batch.base_enter_monotonic_ns();
+  const uint64_t enter_unit_ns = HostTimeUnit(batch.enter_unit_ns());
+  row.correlation_id = batch.base_correlation_id();
+  row.range_order = batch.base_range_order();
+  CounterValues values(batch);
+  for (uint64_t i = 0; i < walk.limit(); ++i) {
+    row.enter_monotonic_ns = Moved(row.enter_monotonic_ns, enter[i], enter_unit_ns);
+    row.correlation_id = Moved(row.correlation_id, correlation[i]);
+    row.thread_id = thread[i];
+    row.signature_iid = signature[i];
+    row.graph_exec_id = graph_exec[i];
+    row.flags = flags[i];
+    row.launch_number = launch_number[i];
+    if (!Advance(&row.range_order, order[i], 1)) {
+      walk.OutOfRange(order.name());
+      break;
+    }
+    if (!values.Next(row.signature_iid, row.graph_exec_id)) {
+      walk.LeavesRange("integer_value", "the whole numbers up to 2^53");
+      break;
+    }
+    row.values = values.values();
     visit(row);
     walk.Visited();
   }

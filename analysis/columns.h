@@ -1,6 +1,6 @@
 // Columnar batches of a trace -> records, one at a time. Pure and total: any batch that protobuf could parse is decoded
-// as far as it makes sense, the rest is counted and named. No allocation beyond an error's text and, for kernels, 16
-// bytes for each distinct attributes_iid; any thread.
+// as far as it makes sense, the rest is counted and named. No allocation beyond an error's text, 16 bytes for each
+// distinct attributes_iid of kernels, and the values of the last sample of each signature; any thread.
 //
 // Rules (gpuexec/v1/trace.proto): a column of `count` elements holds one value a record, a column of one element the
 // same value for all, an empty one zero. A delta column has `count` elements or none. A kernel's duration is told as
@@ -15,6 +15,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "gpuexec/v1/trace.pb.h"
 
 namespace gx::analysis {
@@ -22,6 +23,8 @@ namespace gx::analysis {
 // A batch in which no column has `count` elements could claim any count in a few bytes; more than so many are refused.
 // (Real ones are single records: two launches never share a correlation id.)
 inline constexpr uint64_t kMaxConstantRecords = 4096;
+// A group of counters has at most so many metrics.
+inline constexpr uint64_t kMaxCounterMetrics = 4096;
 
 struct DecodedBatch {
   // Records that were visited.
@@ -101,6 +104,24 @@ struct NvtxEventRow {
   uint64_t payload_iid = 0;
 };
 
+struct CounterSampleRow {
+  uint64_t group_iid = 0;
+  uint64_t session_id = 0;
+  uint64_t window_id = 0;
+  uint64_t context_id = 0;
+  uint64_t thread_id = 0;
+  uint64_t enter_monotonic_ns = 0;
+  uint64_t correlation_id = 0;
+  uint64_t signature_iid = 0;
+  uint64_t graph_exec_id = 0;
+  uint64_t range_order = 0;
+  uint64_t launch_number = 0;
+  // Bits of CounterBatch.Flag.
+  uint64_t flags = 0;
+  // In the order of the group's metrics; NaN: unavailable. Valid during the visit.
+  absl::Span<const double> values;
+};
+
 struct DurationBucketRow {
   // Bucket b holds durations in [2^(b/8), 2^((b+1)/8)) ns.
   uint64_t bucket = 0;
@@ -119,6 +140,10 @@ DecodedBatch ForEachOverhead(const gpuexec::v1::OverheadBatch& batch,
                              absl::FunctionRef<void(const OverheadRow&)> visit);
 DecodedBatch ForEachNvtxEvent(const gpuexec::v1::NvtxEventBatch& batch,
                               absl::FunctionRef<void(const NvtxEventRow&)> visit);
+// Refused as a whole, too, where the columns of values do not hold exactly the elements that count and metric_count ask
+// for. What metrics they are is for the caller to know, and whether metric_count is their number.
+DecodedBatch ForEachCounterSample(const gpuexec::v1::CounterBatch& batch,
+                                  absl::FunctionRef<void(const CounterSampleRow&)> visit);
 // `bucket` and `bucket_count` of one summary; record_count counts buckets.
 DecodedBatch ForEachDurationBucket(const gpuexec::v1::KernelSummary& summary,
                                    absl::FunctionRef<void(const DurationBucketRow&)> visit);

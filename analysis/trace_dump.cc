@@ -10,8 +10,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "analysis/columns.h"
+#include "analysis/format.h"
 #include "analysis/frame_walk.h"
 #include "analysis/printable.h"
 #include "google/protobuf/descriptor.h"
@@ -177,6 +179,29 @@ std::string NvtxLine(const NvtxEventRow& row) {
       .Take();
 }
 
+std::string CounterLine(const CounterSampleRow& row) {
+  return Line("counter_sample")
+      .AddAlways("group_iid", row.group_iid)
+      .Add("session_id", row.session_id)
+      .AddAlways("range_order", row.range_order)
+      .AddAlways("enter_monotonic_ns", row.enter_monotonic_ns)
+      .AddAlways("correlation_id", row.correlation_id)
+      .Add("thread_id", row.thread_id)
+      .Add("window_id", row.window_id)
+      .Add("context_id", row.context_id)
+      .Add("signature_iid", row.signature_iid)
+      .Add("graph_exec_id", row.graph_exec_id)
+      .Add("launch_number", row.launch_number)
+      .Add("flags", row.flags)
+      .AddWord("values", absl::StrCat("[",
+                                      absl::StrJoin(row.values, ", ",
+                                                    [](std::string* out, double value) {
+                                                      absl::StrAppend(out, ShortestDouble(value));
+                                                    }),
+                                      "]"))
+      .Take();
+}
+
 // Calls `visit(line)` for each record of the batch `message`. nullopt: not a batch.
 template <typename Visit>
 std::optional<DecodedBatch> DecodeBatch(const Message& message, Visit visit) {
@@ -199,6 +224,10 @@ std::optional<DecodedBatch> DecodeBatch(const Message& message, Visit visit) {
   }
   if (const auto* events = dynamic_cast<const gpuexec::v1::NvtxEventBatch*>(&message)) {
     return ForEachNvtxEvent(*events, [&](const NvtxEventRow& row) { visit([&] { return NvtxLine(row); }); });
+  }
+  if (const auto* samples = dynamic_cast<const gpuexec::v1::CounterBatch*>(&message)) {
+    return ForEachCounterSample(*samples,
+                                [&](const CounterSampleRow& row) { visit([&] { return CounterLine(row); }); });
   }
   return std::nullopt;
 }

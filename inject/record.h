@@ -281,6 +281,153 @@ struct KernelSummaryRecord {
   std::vector<std::pair<uint32_t, uint64_t>> buckets;  // (bucket, count), by bucket
 };
 
+// ------------------------------------------------------------------------------------------ hardware counters
+
+// Values of gpuexec.v1.CounterGroup.Kind.
+enum class CounterGroupKind : uint32_t { kHardware = 1, kSass = 2, kTensor = 3, kPcie = 4, kNvlink = 5, kDevice = 6 };
+
+struct CounterGroupRecord {
+  uint64_t iid = 0;
+  std::string name;
+  CounterGroupKind kind = CounterGroupKind::kHardware;
+  uint64_t device_id = 0;
+  std::string chip;
+  std::vector<std::string> metrics;
+};
+
+// Values of gpuexec.v1.DroppedMetric.Reason.
+enum class MetricDropReason : uint32_t {
+  kMalformed = 1,
+  kRepeated = 2,
+  kTooMany = 3,
+  kDoesNotExist = 4,
+  kSeveralPasses = 5,
+  kRefused = 6,
+  kNotAsked = 7,
+};
+
+struct DroppedMetricRecord {
+  std::string name;
+  MetricDropReason reason = MetricDropReason::kMalformed;
+  std::string text;
+};
+
+struct CounterPlanRecord {
+  uint64_t device_id = 0;
+  std::string requested;
+  std::string chip;
+  std::vector<uint64_t> group_iids;
+  std::vector<DroppedMetricRecord> dropped;
+  bool failed = false;
+  uint64_t planning_ns = 0;
+};
+
+// Values of gpuexec.v1.CounterAccess.State.
+enum class CounterAccessState : uint32_t {
+  kAllowed = 1,
+  kNotPermitted = 2,
+  kUnsupported = 3,
+  kNoLibrary = 4,
+  kHeldByOther = 5,
+  kOff = 6,
+};
+
+struct CounterAccessRecord {
+  uint64_t device_id = 0;
+  CounterAccessState state = CounterAccessState::kAllowed;
+  uint64_t cupti_result = 0;
+  uint64_t monotonic_ns = 0;
+  std::string text;
+};
+
+struct DevicePeakRecord {
+  std::string metric;
+  double value = 0;
+  std::string clock_metric;
+  std::optional<double> clock_hz;
+};
+
+struct DevicePeaksRecord {
+  uint64_t device_id = 0;
+  uint64_t monotonic_ns = 0;
+  std::vector<DevicePeakRecord> peaks;
+};
+
+struct WindowClocksRecord {
+  uint64_t window_id = 0;
+  uint64_t device_id = 0;
+  std::optional<uint64_t> sm_clock_hz;
+  std::optional<uint64_t> l2_clock_hz;
+  std::optional<uint64_t> memory_clock_hz;
+  std::optional<uint64_t> throttle_reasons_mask;
+  uint64_t reading_count = 0;
+};
+
+// Values of gpuexec.v1.CounterSession.Outcome; kOpen is unset in the trace.
+enum class CounterOutcome : uint32_t { kOpen = 0, kComplete = 1, kFailed = 2, kAbandoned = 3, kContextGone = 4 };
+
+struct CounterSessionRecord {
+  uint64_t session_id = 0;
+  uint64_t window_id = 0;
+  uint64_t context_id = 0;
+  uint64_t group_iid = 0;
+  uint64_t begin_monotonic_ns = 0;
+  std::optional<uint64_t> end_monotonic_ns;
+  CounterOutcome outcome = CounterOutcome::kOpen;
+  uint64_t cupti_result = 0;
+  uint64_t range_count = 0;
+  uint64_t push_ns = 0;
+  uint64_t pop_ns = 0;
+  uint64_t idle_wait_ns = 0;
+  uint64_t completion_wait_ns = 0;
+  uint64_t enable_ns = 0;
+  uint64_t start_ns = 0;
+  uint64_t stop_ns = 0;
+  uint64_t decode_ns = 0;
+  uint64_t disable_ns = 0;
+};
+
+// Values of gpuexec.v1.CounterDenial.Reason.
+enum class CounterDenialReason : uint32_t {
+  kName = 1,
+  kUser = 2,
+  kCooperative = 3,
+  kPeerMemory = 4,
+  kDeadline = 5,
+  kFailed = 6,
+};
+
+struct CounterDenialRecord {
+  uint64_t function_iid = 0;
+  CounterDenialReason reason = CounterDenialReason::kName;
+  uint64_t monotonic_ns = 0;
+  std::string detail;
+  uint64_t context_id = 0;
+};
+
+// Bits of gpuexec.v1.CounterBatch.Flag.
+inline constexpr uint64_t kCounterFirstOfSession = 1;
+inline constexpr uint64_t kCounterAfterSwitch = 2;
+inline constexpr uint64_t kCounterVoid = 4;
+inline constexpr uint64_t kCounterReplayed = 8;
+
+// `values` in the order of the group's metrics, raw, NaN included; not empty.
+struct CounterSampleRecord {
+  uint64_t group_iid = 0;
+  uint64_t session_id = 0;
+  uint64_t window_id = 0;
+  uint64_t context_id = 0;
+  uint64_t thread_id = 0;
+  uint64_t enter_monotonic_ns = 0;
+  uint64_t correlation_id = 0;
+  uint64_t signature_iid = 0;
+  uint64_t graph_exec_id = 0;
+  uint64_t range_order = 0;
+  uint64_t launch_number = 0;
+  uint64_t flags = 0;
+  std::vector<double> values;
+};
+
 }  // namespace gx::inject
 
 #endif  // GPUEXEC_INJECT_RECORD_H_

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <span>
@@ -21,7 +22,7 @@ using Writer = protozero::pbf_writer;
 
 // Version of the format (proto/README.md, "Evolution").
 constexpr uint64_t kFormatMajor = 1;
-constexpr uint64_t kFormatMinor = 0;
+constexpr uint64_t kFormatMinor = 1;
 
 // Step of the entry times of launches and of NVTX events. In ns a difference beyond 16 us takes three bytes, in steps
 // of 16 ns one of up to 262 us takes two: 0.86 bytes a launch less on an eager PyTorch loop (launches 70 us apart).
@@ -46,6 +47,12 @@ constexpr size_t kLaunchBytes = 10;
 constexpr size_t kKernelBytes = 12;
 constexpr size_t kMemoryBytes = 24;
 constexpr size_t kOtherRecordBytes = 16;
+// A sample's identity, and a value of its group: at most eight bytes each (whole numbers go up to 2^53).
+constexpr size_t kCounterSampleBytes = 40;
+constexpr size_t kCounterValueBytes = 8;
+
+// Whole numbers beyond this are not told from their neighbours by a double.
+constexpr double kMaxWholeNumber = 9007199254740992.0;  // 2^53
 
 // Values of gpuexec.v1.KernelBatch.Timing.
 enum class KernelTiming : uint32_t { kComplete = 1, kMissing = 2, kUnfinished = 3, kInvalid = 4 };
@@ -74,6 +81,16 @@ void AddFixed(Writer& message, uint32_t field, uint64_t value) {
 void AddBytes(Writer& message, uint32_t field, std::string_view value) {
   const std::string_view cut = Cut(value);
   if (!cut.empty()) message.add_bytes(field, cut.data(), cut.size());
+}
+
+// Zero is +0.0 alone: proto3 tells by the bits.
+void AddDouble(Writer& message, uint32_t field, double value) {
+  if (value != 0 || std::signbit(value)) message.add_double(field, value);
+}
+// An element of a list is there even where it is empty.
+void AddElement(Writer& message, uint32_t field, std::string_view value) {
+  const std::string_view cut = Cut(value);
+  message.add_bytes(field, cut.data(), cut.size());
 }
 
 // Fields with presence: written whenever they are known.
@@ -189,6 +206,35 @@ class ColumnWriter {
     AddUnsigned(batch, time_fields.unit, kHostTimeStepNs);
     const std::span<const uint64_t> deltas(unsigned_);
     AddPlain(batch, time_fields.delta, deltas.size() > kMaxConstantRecords ? deltas : ShrinkDeltas(deltas));
+  }
+
+  // Times of the host that may go back, in the same steps.
+  template <typename Record>
+  void SignedHostTimes(Writer& batch, const HostTimeFields& time_fields, const std::vector<Record>& records,
+                       uint64_t Record::*member) {
+    signed_.clear();
+    const uint64_t base_steps = records.front().*member / kHostTimeStepNs;
+    uint64_t before_steps = base_steps;
+    for (const Record& record : records) {
+      const uint64_t steps = record.*member / kHostTimeStepNs;
+      signed_.push_back(SignedDifference(steps, before_steps));
+      before_steps = steps;
+    }
+    AddUnsigned(batch, time_fields.base, base_steps * kHostTimeStepNs);
+    AddUnsigned(batch, time_fields.unit, kHostTimeStepNs);
+    AddZigZag(batch, time_fields.delta, ShrinkDeltas(signed_));
+  }
+
+  // Differences of a number that never falls, the first one 0.
+  template <typename Record>
+  void RisingDeltas(Writer& batch, uint32_t field, const std::vector<Record>& records, uint64_t Record::*member) {
+    unsigned_.clear();
+    uint64_t before = records.front().*member;
+    for (const Record& record : records) {
+      unsigned_.push_back(record.*member - before);
+      before = record.*member;
+    }
+    AddPlain(batch, field, ShrinkDeltas(unsigned_));
   }
 
   struct StartFields {
@@ -425,6 +471,90 @@ void WriteNvtxEvents(Writer& packet, ColumnWriter& columns, const ThreadBatch<Nv
   columns.Plain(batch, f::kPayloadIid, records, &NvtxEventRecord::payload_iid);
 }
 
+// Not -0.0: as a whole number it would come back as 0.0.
+bool IsWholeNumber(double value) {
+  return value == std::trunc(value) && std::fabs(value) <= kMaxWholeNumber && !(value == 0 && std::signbit(value));
+}
+
+// Samples that one batch can hold: of one session, their ranges in order.
+bool InOneBatch(const CounterSampleRecord& before, const CounterSampleRecord& next) {
+  return before.session_id == next.session_id && before.group_iid == next.group_iid &&
+         before.window_id == next.window_id && before.context_id == next.context_id &&
+         before.values.size() == next.values.size() && before.range_order <= next.range_order;
+}
+
+// The columns of values. Most metrics count things: their whole numbers, as differences from the last sample of the
+// same launch signature, take one to five bytes in place of eight.
+class CounterValueWriter {
+ public:
+  void Write(Writer& batch, std::span<const CounterSampleRecord> samples) {
+    namespace f = fields::CounterBatch;
+    const size_t metric_count = samples.front().values.size();
+    real_metrics_.clear();
+    is_real_.assign(metric_count, false);
+    for (size_t metric = 0; metric < metric_count; ++metric) {
+      is_real_[metric] = !std::all_of(samples.begin(), samples.end(), [metric](const CounterSampleRecord& sample) {
+        return IsWholeNumber(sample.values[metric]);
+      });
+      if (is_real_[metric]) real_metrics_.push_back(metric);
+    }
+    whole_.clear();
+    real_.clear();
+    last_.clear();
+    const CounterSampleRecord* before = nullptr;
+    for (const CounterSampleRecord& sample : samples) {
+      const CounterSampleRecord*& last = last_[{sample.signature_iid, sample.graph_exec_id}];
+      const CounterSampleRecord* reference = last != nullptr ? last : before;
+      for (size_t metric = 0; metric < metric_count; ++metric) {
+        if (is_real_[metric]) {
+          real_.push_back(sample.values[metric]);
+        } else {
+          const int64_t base = reference == nullptr ? 0 : static_cast<int64_t>(reference->values[metric]);
+          whole_.push_back(static_cast<int64_t>(sample.values[metric]) - base);
+        }
+      }
+      last = &sample;
+      before = &sample;
+    }
+    batch.add_uint64(f::kMetricCount, metric_count);
+    AddPlain(batch, f::kRealMetric, real_metrics_);
+    AddZigZag(batch, f::kIntegerValue, whole_);
+    if (!real_.empty()) batch.add_packed_double(f::kRealValue, real_.begin(), real_.end());
+  }
+
+ private:
+  std::vector<bool> is_real_;
+  std::vector<uint64_t> real_metrics_;
+  std::vector<int64_t> whole_;
+  std::vector<double> real_;
+  std::map<std::pair<uint64_t, uint64_t>, const CounterSampleRecord*> last_;  // by signature and graph
+};
+
+void WriteCounterSamples(Writer& packet, ColumnWriter& columns, const std::vector<CounterSampleRecord>& records) {
+  namespace f = fields::CounterBatch;
+  const CounterSampleRecord& first = records.front();
+  Writer batch(packet, fields::Packet::kCounterBatch);
+  batch.add_uint64(f::kCount, records.size());
+  AddUnsigned(batch, f::kGroupIid, first.group_iid);
+  AddUnsigned(batch, f::kSessionId, first.session_id);
+  AddUnsigned(batch, f::kWindowId, first.window_id);
+  AddUnsigned(batch, f::kContextId, first.context_id);
+  columns.SignedHostTimes(batch, {f::kBaseEnterMonotonicNs, f::kEnterUnitNs, f::kEnterDelta}, records,
+                          &CounterSampleRecord::enter_monotonic_ns);
+  AddUnsigned(batch, f::kBaseCorrelationId, first.correlation_id);
+  columns.SignedDeltas(batch, f::kCorrelationDelta, records, &CounterSampleRecord::correlation_id,
+                       first.correlation_id);
+  columns.Plain(batch, f::kThreadId, records, &CounterSampleRecord::thread_id);
+  columns.Plain(batch, f::kSignatureIid, records, &CounterSampleRecord::signature_iid);
+  columns.Plain(batch, f::kGraphExecId, records, &CounterSampleRecord::graph_exec_id);
+  AddUnsigned(batch, f::kBaseRangeOrder, first.range_order);
+  columns.RisingDeltas(batch, f::kRangeOrderDelta, records, &CounterSampleRecord::range_order);
+  columns.Plain(batch, f::kFlags, records, &CounterSampleRecord::flags);
+  columns.Plain(batch, f::kLaunchNumber, records, &CounterSampleRecord::launch_number);
+  // The columns of values prove the count.
+  CounterValueWriter().Write(batch, records);
+}
+
 // --------------------------------------------------------------------------------------------------- frame
 
 // Keys of the four fields that make up a frame's head: their bytes are what a reader looks for.
@@ -484,7 +614,8 @@ struct TraceEncoder::Impl {
   std::vector<SynchronizationRecord> synchronizations;
   std::vector<OverheadRecord> overheads;
   ThreadBatches<NvtxEventRecord> nvtx_events;
-  size_t record_bytes = 0;  // estimate of all batches
+  std::vector<std::vector<CounterSampleRecord>> counter_samples;  // each fits a batch
+  size_t record_bytes = 0;                                        // estimate of all batches
 
   uint64_t sequence = 0;
   ColumnWriter columns;
@@ -499,6 +630,7 @@ struct TraceEncoder::Impl {
     if (!synchronizations.empty()) WriteSynchronizations(packet, columns, synchronizations);
     if (!overheads.empty()) WriteOverheads(packet, columns, overheads);
     for (const auto& batch : nvtx_events.batches()) WriteNvtxEvents(packet, columns, batch);
+    for (const auto& batch : counter_samples) WriteCounterSamples(packet, columns, batch);
   }
 
   void Clear() {
@@ -511,6 +643,7 @@ struct TraceEncoder::Impl {
     synchronizations.clear();
     overheads.clear();
     nvtx_events.Clear();
+    counter_samples.clear();
     record_bytes = 0;
   }
 };
@@ -526,10 +659,7 @@ void TraceEncoder::SetHeader(const HeaderRecord& header) {
     AddBytes(message, f::kGpuexecVersion, header.gpuexec_version);
     AddBytes(message, f::kSourceRevision, header.source_revision);
     // An empty argument is an argument.
-    for (const std::string& argument : header.command_line) {
-      const std::string_view cut = Cut(argument);
-      message.add_bytes(f::kCommandLine, cut.data(), cut.size());
-    }
+    for (const std::string& argument : header.command_line) AddElement(message, f::kCommandLine, argument);
     AddBytes(message, f::kExecutablePath, header.executable_path);
     AddBytes(message, f::kHostName, header.host_name);
     AddUnsigned(message, f::kPid, header.pid);
@@ -751,6 +881,70 @@ void TraceEncoder::AddWindow(const WindowRecord& window) {
   });
 }
 
+void TraceEncoder::AddCounterGroup(const CounterGroupRecord& group) {
+  namespace f = fields::CounterGroup;
+  AddMessage(impl_->definitions, fields::Packet::kCounterGroup, [&](Writer& message) {
+    AddUnsigned(message, f::kIid, group.iid);
+    AddBytes(message, f::kName, group.name);
+    AddUnsigned(message, f::kKind, static_cast<uint64_t>(group.kind));
+    AddUnsigned(message, f::kDeviceId, group.device_id);
+    AddBytes(message, f::kChip, group.chip);
+    for (const std::string& metric : group.metrics) AddElement(message, f::kMetric, metric);
+  });
+}
+
+void TraceEncoder::AddCounterPlan(const CounterPlanRecord& plan) {
+  namespace f = fields::CounterPlan;
+  AddMessage(impl_->definitions, fields::Packet::kCounterPlan, [&](Writer& message) {
+    AddUnsigned(message, f::kDeviceId, plan.device_id);
+    AddBytes(message, f::kRequested, plan.requested);
+    AddBytes(message, f::kChip, plan.chip);
+    AddPlain(message, f::kGroupIid, plan.group_iids);
+    for (const DroppedMetricRecord& dropped : plan.dropped) {
+      AddMessage(message, f::kDropped, [&](Writer& metric) {
+        AddBytes(metric, fields::DroppedMetric::kName, dropped.name);
+        AddUnsigned(metric, fields::DroppedMetric::kReason, static_cast<uint64_t>(dropped.reason));
+        AddBytes(metric, fields::DroppedMetric::kText, dropped.text);
+      });
+    }
+    AddFlag(message, f::kFailed, plan.failed);
+    AddUnsigned(message, f::kPlanningNs, plan.planning_ns);
+  });
+}
+
+void TraceEncoder::AddCounterSession(const CounterSessionRecord& session) {
+  namespace f = fields::CounterSession;
+  AddMessage(impl_->definitions, fields::Packet::kCounterSession, [&](Writer& message) {
+    AddUnsigned(message, f::kSessionId, session.session_id);
+    AddUnsigned(message, f::kWindowId, session.window_id);
+    AddUnsigned(message, f::kContextId, session.context_id);
+    AddUnsigned(message, f::kGroupIid, session.group_iid);
+    AddUnsigned(message, f::kBeginMonotonicNs, session.begin_monotonic_ns);
+    AddOptional(message, f::kEndMonotonicNs, session.end_monotonic_ns);
+    AddUnsigned(message, f::kOutcome, static_cast<uint64_t>(session.outcome));
+    AddUnsigned(message, f::kCuptiResult, session.cupti_result);
+    AddUnsigned(message, f::kRangeCount, session.range_count);
+    AddUnsigned(message, f::kPushNs, session.push_ns);
+    AddUnsigned(message, f::kPopNs, session.pop_ns);
+    AddUnsigned(message, f::kIdleWaitNs, session.idle_wait_ns);
+    AddUnsigned(message, f::kCompletionWaitNs, session.completion_wait_ns);
+    AddUnsigned(message, f::kEnableNs, session.enable_ns);
+    AddUnsigned(message, f::kStartNs, session.start_ns);
+    AddUnsigned(message, f::kStopNs, session.stop_ns);
+    AddUnsigned(message, f::kDecodeNs, session.decode_ns);
+    AddUnsigned(message, f::kDisableNs, session.disable_ns);
+  });
+}
+
+void TraceEncoder::AddCounterSample(const CounterSampleRecord& sample) {
+  if (sample.values.empty()) return;
+  // A session's samples come together: no search for an older batch.
+  auto& batches = impl_->counter_samples;
+  if (batches.empty() || !InOneBatch(batches.back().back(), sample)) batches.emplace_back();
+  batches.back().push_back(sample);
+  impl_->record_bytes += kCounterSampleBytes + kCounterValueBytes * sample.values.size();
+}
+
 void TraceEncoder::AddLaunch(const LaunchRecord& launch) {
   impl_->launches.Add(launch, [](const LaunchRecord& before, const LaunchRecord& next) {
     return before.window_id == next.window_id && before.enter_monotonic_ns <= next.enter_monotonic_ns;
@@ -850,6 +1044,58 @@ void TraceEncoder::AddLaunchSummary(uint64_t signature_iid, uint64_t count) {
   AddMessage(impl_->samples, fields::Packet::kLaunchSummary, [&](Writer& message) {
     AddUnsigned(message, fields::LaunchSummary::kSignatureIid, signature_iid);
     AddUnsigned(message, fields::LaunchSummary::kCount, count);
+  });
+}
+
+void TraceEncoder::AddCounterAccess(const CounterAccessRecord& access) {
+  namespace f = fields::CounterAccess;
+  AddMessage(impl_->samples, fields::Packet::kCounterAccess, [&](Writer& message) {
+    AddUnsigned(message, f::kDeviceId, access.device_id);
+    AddUnsigned(message, f::kState, static_cast<uint64_t>(access.state));
+    AddUnsigned(message, f::kCuptiResult, access.cupti_result);
+    AddUnsigned(message, f::kMonotonicNs, access.monotonic_ns);
+    AddBytes(message, f::kText, access.text);
+  });
+}
+
+void TraceEncoder::AddCounterDenial(const CounterDenialRecord& denial) {
+  namespace f = fields::CounterDenial;
+  AddMessage(impl_->samples, fields::Packet::kCounterDenial, [&](Writer& message) {
+    AddUnsigned(message, f::kFunctionIid, denial.function_iid);
+    AddUnsigned(message, f::kReason, static_cast<uint64_t>(denial.reason));
+    AddUnsigned(message, f::kMonotonicNs, denial.monotonic_ns);
+    AddBytes(message, f::kDetail, denial.detail);
+    AddUnsigned(message, f::kContextId, denial.context_id);
+  });
+}
+
+void TraceEncoder::AddDevicePeaks(const DevicePeaksRecord& peaks) {
+  namespace f = fields::DevicePeaks;
+  AddMessage(impl_->samples, fields::Packet::kDevicePeaks, [&](Writer& message) {
+    AddUnsigned(message, f::kDeviceId, peaks.device_id);
+    AddUnsigned(message, f::kMonotonicNs, peaks.monotonic_ns);
+    for (const DevicePeakRecord& known : peaks.peaks) {
+      AddMessage(message, f::kPeak, [&](Writer& peak) {
+        namespace p = fields::DevicePeaks_Peak;
+        AddBytes(peak, p::kMetric, known.metric);
+        AddDouble(peak, p::kValue, known.value);
+        AddBytes(peak, p::kClockMetric, known.clock_metric);
+        if (known.clock_hz) peak.add_double(p::kClockHz, *known.clock_hz);
+      });
+    }
+  });
+}
+
+void TraceEncoder::AddWindowClocks(const WindowClocksRecord& clocks) {
+  namespace f = fields::WindowClocks;
+  AddMessage(impl_->samples, fields::Packet::kWindowClocks, [&](Writer& message) {
+    AddUnsigned(message, f::kWindowId, clocks.window_id);
+    AddUnsigned(message, f::kDeviceId, clocks.device_id);
+    AddOptional(message, f::kSmClockHz, clocks.sm_clock_hz);
+    AddOptional(message, f::kL2ClockHz, clocks.l2_clock_hz);
+    AddOptional(message, f::kMemoryClockHz, clocks.memory_clock_hz);
+    AddOptional(message, f::kThrottleReasonsMask, clocks.throttle_reasons_mask);
+    AddUnsigned(message, f::kReadingCount, clocks.reading_count);
   });
 }
 

@@ -47,15 +47,20 @@ class TraceEncoder {
   void AddGraphNode(const GraphNodeRecord& node);
   void AddGraphExec(const GraphExecRecord& exec);
   void AddWindow(const WindowRecord& window);
+  void AddCounterGroup(const CounterGroupRecord& group);
+  void AddCounterPlan(const CounterPlanRecord& plan);
+  void AddCounterSession(const CounterSessionRecord& session);
 
   // Collected until FinishFrame, then written as columnar batches: launches by (thread, window), kernels by timing
-  // class, copies by kind, NVTX events by thread. Records keep their order inside a batch.
+  // class, copies by kind, NVTX events by thread, counter samples by session. Records keep their order inside a batch.
   void AddLaunch(const LaunchRecord& launch);
   void AddKernel(const KernelRecord& kernel);
   void AddMemory(const MemoryRecord& memory);
   void AddSynchronization(const SynchronizationRecord& synchronization);
   void AddOverhead(const OverheadRecord& overhead);
   void AddNvtxEvent(const NvtxEventRecord& event);
+  // One without values says nothing and is not added.
+  void AddCounterSample(const CounterSampleRecord& sample);
 
   void AddDeviceSample(const DeviceSampleRecord& sample);
   void AddClockPair(const ClockPairRecord& pair);
@@ -63,6 +68,10 @@ class TraceEncoder {
   void AddDiagnostic(StatId stat, std::string_view text);
   void AddKernelSummary(const KernelSummaryRecord& summary);
   void AddLaunchSummary(uint64_t signature_iid, uint64_t count);
+  void AddCounterAccess(const CounterAccessRecord& access);
+  void AddCounterDenial(const CounterDenialRecord& denial);
+  void AddDevicePeaks(const DevicePeaksRecord& peaks);
+  void AddWindowClocks(const WindowClocksRecord& clocks);
 
   // Bytes gathered so far, about: the owner finishes a frame at 1 MiB or once a second.
   size_t PendingBytes() const;

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <utility>
 
 namespace gx::testing {
 namespace {
@@ -160,6 +163,60 @@ std::vector<NvtxEventRecord> Decode(const v1::NvtxEventBatch& batch) {
                        .name_iid = At(batch.name_iid(), batch.count(), i),
                        .range_id = At(batch.range_id(), batch.count(), i),
                        .payload_iid = At(batch.payload_iid(), batch.count(), i)});
+  }
+  return records;
+}
+
+std::vector<CounterSampleRecord> Decode(const v1::CounterBatch& batch) {
+  std::vector<CounterSampleRecord> records;
+  const uint64_t count = batch.count();
+  const uint64_t metric_count = batch.metric_count();
+  const std::set<uint64_t> real(batch.real_metric().begin(), batch.real_metric().end());
+  EXPECT_EQ(real.size(), static_cast<size_t>(batch.real_metric_size())) << "ascending";
+  EXPECT_EQ(static_cast<uint64_t>(batch.real_value_size()), count * real.size());
+  EXPECT_EQ(static_cast<uint64_t>(batch.integer_value_size()), count * (metric_count - real.size()));
+  if (::testing::Test::HasFailure()) return records;
+  uint64_t enter_ns = batch.base_enter_monotonic_ns();
+  uint64_t correlation_id = batch.base_correlation_id();
+  uint64_t range_order = batch.base_range_order();
+  int next_integer = 0;
+  int next_real = 0;
+  std::map<std::pair<uint64_t, uint64_t>, size_t> last;
+  for (uint64_t i = 0; i < count; ++i) {
+    enter_ns += DeltaAt(batch.enter_delta(), count, i) * (batch.enter_unit_ns() == 0 ? 1 : batch.enter_unit_ns());
+    correlation_id += DeltaAt(batch.correlation_delta(), count, i);
+    range_order += DeltaAt(batch.range_order_delta(), count, i);
+    CounterSampleRecord record{.group_iid = batch.group_iid(),
+                               .session_id = batch.session_id(),
+                               .window_id = batch.window_id(),
+                               .context_id = batch.context_id(),
+                               .thread_id = At(batch.thread_id(), count, i),
+                               .enter_monotonic_ns = enter_ns,
+                               .correlation_id = correlation_id,
+                               .signature_iid = At(batch.signature_iid(), count, i),
+                               .graph_exec_id = At(batch.graph_exec_id(), count, i),
+                               .range_order = range_order,
+                               .launch_number = At(batch.launch_number(), count, i),
+                               .flags = At(batch.flags(), count, i),
+                               .values = {}};
+    const std::pair key(record.signature_iid, record.graph_exec_id);
+    const CounterSampleRecord* reference = nullptr;
+    if (const auto found = last.find(key); found != last.end()) {
+      reference = &records[found->second];
+    } else if (!records.empty()) {
+      reference = &records.back();
+    }
+    for (uint64_t metric = 0; metric < metric_count; ++metric) {
+      if (real.count(metric) > 0) {
+        record.values.push_back(batch.real_value(next_real++));
+      } else {
+        // In whole numbers: a difference may be beyond 2^53.
+        const int64_t base = reference == nullptr ? 0 : static_cast<int64_t>(reference->values[metric]);
+        record.values.push_back(static_cast<double>(base + batch.integer_value(next_integer++)));
+      }
+    }
+    last[key] = records.size();
+    records.push_back(std::move(record));
   }
   return records;
 }

@@ -59,6 +59,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     visited = 0;
     Check(gx::analysis::ForEachNvtxEvent(batch, count), batch.count(), visited, size);
   }
+  for (const auto& batch : packet.counter_batch()) {
+    visited = 0;
+    const auto check_values = [&](const gx::analysis::CounterSampleRow& row) {
+      ++visited;
+      GX_FUZZ_REQUIRE(row.values.size() == batch.metric_count());
+      GX_FUZZ_REQUIRE(row.values.size() <= gx::analysis::kMaxCounterMetrics);
+    };
+    Check(gx::analysis::ForEachCounterSample(batch, check_values), batch.count(), visited, size);
+  }
   for (const auto& summary : packet.kernel_summary()) {
     visited = 0;
     const auto claimed = static_cast<uint64_t>(std::max(summary.bucket_size(), summary.bucket_count_size()));

@@ -66,6 +66,18 @@ constexpr char kSummaries[] =
     "kernel_summary { attributes_iid: 1 count: 2 bucket: [80, 81] bucket_count: [1, 1] } "
     "launch_summary { signature_iid: 1 count: 2 } trailer { reason: REASON_EXIT }";
 
+constexpr char kCounters[] =
+    "sequence: 4 counter_group { iid: 1 name: 'light+' kind: KIND_HARDWARE chip: 'GH100' metric: ['a.sum', 'b.avg', "
+    "'c.sum'] } counter_plan { requested: 'core' group_iid: 1 dropped { name: 'x' reason: REASON_DOES_NOT_EXIST } } "
+    "counter_session { session_id: 1 window_id: 1 group_iid: 1 outcome: OUTCOME_COMPLETE range_count: 3 push_ns: 9 } "
+    "counter_batch { count: 3 group_iid: 1 session_id: 1 window_id: 1 enter_unit_ns: 16 enter_delta: [0, 5, -6] "
+    "correlation_delta: [1, 1, 1] thread_id: 42 signature_iid: [1, 1, 0] graph_exec_id: [0, 0, 7] range_order_delta: "
+    "[0, 1, 2] flags: [1, 0, 4] launch_number: [1, 9, 1] metric_count: 3 real_metric: 1 integer_value: [100, 7, 1, 0, "
+    "-2, 3] real_value: [0.5, nan, 1e300] } "
+    "counter_access { state: STATE_ALLOWED } counter_denial { function_iid: 1 reason: REASON_DEADLINE } "
+    "device_peaks { peak { metric: 'dram__bytes.sum.peak_sustained' value: 1504 clock_hz: 3.2e9 } } "
+    "window_clocks { window_id: 1 sm_clock_hz: 1980000000 reading_count: 2 }";
+
 std::string Minimal(const std::string& packet) {
   gpuexec::v1::Trace trace;
   gpuexec::v1::Frame* frame = trace.add_frame();
@@ -87,6 +99,7 @@ void TraceReaderCorpus(const std::filesystem::path& folder) {
   Write(folder / "packet_definitions", Packet(kDefinitions));
   Write(folder / "packet_records", Packet(kRecords));
   Write(folder / "packet_summaries", Packet(kSummaries));
+  Write(folder / "packet_counters", Packet(kCounters));
   Write(folder / "minimal_varints", Minimal(Packet(kHeader)) + Minimal(Packet(kRecords)));
   Write(folder / "cut_tail", sound.substr(0, sound.size() - 5));
   Write(folder / "cut_head", sound + header.substr(0, 13));
@@ -137,6 +150,20 @@ void ColumnsCorpus(const std::filesystem::path& folder) {
                "launch_batch { count: 2 base_enter_monotonic_ns: 18446744073709551615 enter_delta: [0, 1] } "
                "nvtx_event_batch { count: 2 time_unit_ns: 18446744073709551615 time_delta: [1, 2] }"));
   Write(folder / "no_unit", Packet("kernel_batch { count: 1 start_delta: 1 } memory_batch { count: 1 duration: 1 }"));
+  Write(folder / "counters", Packet(kCounters));
+  Write(folder / "counters_wrong",
+        Packet("counter_batch { count: 2 } counter_batch { count: 2 metric_count: 2 integer_value: [1, 2, 3] } "
+               "counter_batch { count: 1 metric_count: 2 real_metric: [1, 0] real_value: [1, 2] } "
+               "counter_batch { count: 1 metric_count: 1 real_metric: 5 real_value: 1 } "
+               "counter_batch { count: 1 metric_count: 18446744073709551615 } "
+               "counter_batch { count: 9223372036854775808 metric_count: 2 } counter_batch { real_metric: 0 } "
+               "counter_batch { integer_value: 3 } counter_batch { count: 1 metric_count: 1 integer_value: 1 flags: "
+               "[1, 2, 3] }"));
+  Write(folder / "counters_edges",
+        Packet("counter_batch { count: 3 metric_count: 1 integer_value: [9007199254740992, 0, 1] } "
+               "counter_batch { count: 2 metric_count: 1 integer_value: [-9223372036854775808, -1] } "
+               "counter_batch { count: 2 metric_count: 1 real_metric: 0 real_value: [inf, -0.0] base_range_order: "
+               "18446744073709551615 range_order_delta: [0, 1] }"));
   Write(folder / "timings", Packet("kernel_batch { count: 1 timing: TIMING_MISSING } kernel_batch { count: 2 timing: "
                                    "TIMING_UNFINISHED base_start_ns: 5 start_unit_ns: 1 start_delta: [0, 1] } "
                                    "kernel_batch { count: 1 timing: TIMING_UNSPECIFIED }"));
