@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "analysis/model/check.h"
+#include "analysis/model/resident_slots.h"
 
 namespace gx::model {
 namespace {
@@ -143,30 +144,19 @@ void LimitByCount(OccupancyLimiter limiter, LaunchRefusal refusal, int64_t avail
   if (used > available) result->refusals.Add(refusal);
 }
 
-absl::Status CountResidentBlocks(const LaunchResources& launch, ExactOccupancy* result) {
-  std::optional<int64_t>& resident = result->max_resident_blocks_count;
-  if (result->blocks_per_sm_count == 0) {
-    resident = 0;
-    return absl::OkStatus();
+// A cluster that the device does not take at all, or of which not one finds room.
+bool RefuseCluster(const SmLimits& limits, const LaunchResources& launch, const ResidentSlots& slots,
+                   LaunchRefusals* refusals) {
+  if (launch.cluster_blocks_count == 1) return false;
+  if (!limits.has_clusters) {
+    refusals->Add(LaunchRefusal::kClustersUnsupported);
+    return true;
   }
-  if (launch.sm_count.has_value()) {
-    const absl::StatusOr<int64_t> slots =
-        CheckedProduct("blocks per SM x sm_count", result->blocks_per_sm_count, *launch.sm_count);
-    if (!slots.ok()) return slots.status();
-    resident = *slots;
-  }
-  if (launch.cluster_blocks_count == 1) return absl::OkStatus();
-  if (resident.has_value()) resident = RoundDown(*resident, launch.cluster_blocks_count);
-  if (launch.max_active_clusters_count.has_value()) {
-    const absl::StatusOr<int64_t> slots =
-        CheckedProduct("max_active_clusters_count x cluster_blocks_count", *launch.max_active_clusters_count,
-                       launch.cluster_blocks_count);
-    if (!slots.ok()) return slots.status();
-    resident = std::min(resident.value_or(*slots), *slots);
-  } else {
-    result->max_resident_blocks_is_upper_bound = resident.has_value();
-  }
-  return absl::OkStatus();
+  const bool is_too_large = launch.cluster_blocks_count >
+                            launch.max_potential_cluster_blocks_count.value_or(std::numeric_limits<int64_t>::max());
+  if (!is_too_large && slots.count != 0) return false;
+  refusals->Add(LaunchRefusal::kClusterSize);
+  return true;
 }
 
 }  // namespace
@@ -198,25 +188,32 @@ absl::StatusOr<ExactOccupancy> ComputeExactOccupancy(const SmLimits& limits, con
   }
 
   const LimitSummary summary = SummariseLimits(result.limits);
-  bool cluster_is_refused = false;
-  if (launch.cluster_blocks_count > 1 && !limits.has_clusters) {
-    cluster_is_refused = true;
-    result.refusals.Add(LaunchRefusal::kClustersUnsupported);
-  } else if (launch.cluster_blocks_count >
-             launch.max_potential_cluster_blocks_count.value_or(std::numeric_limits<int64_t>::max())) {
-    cluster_is_refused = true;
-    result.refusals.Add(LaunchRefusal::kClusterSize);
-  }
-  if (!cluster_is_refused || summary.blocks_count == 0) {
+  const absl::StatusOr<ResidentSlots> slots =
+      CountResidentSlots({.sm_count = launch.sm_count,
+                          .blocks_per_sm = summary.blocks_count,
+                          .blocks_per_cluster = launch.cluster_blocks_count,
+                          .max_active_cluster_count = launch.max_active_clusters_count});
+  if (!slots.ok()) return slots.status();
+  // Where resources leave no room there is none for a cluster either, and that is no matter of its size.
+  const bool no_block_fits = summary.blocks_count == 0;
+  const bool cluster_is_refused =
+      RefuseCluster(limits, launch, no_block_fits ? ResidentSlots{} : *slots, &result.refusals);
+  if (!cluster_is_refused || no_block_fits) {
     result.blocks_per_sm_count = summary.blocks_count;
     result.limiters = summary.limiters;
     result.next_limit_blocks_count = summary.next_blocks_count;
     result.next_limiters = summary.next_limiters;
   }
+  if (cluster_is_refused || no_block_fits) {
+    result.max_resident_blocks_count = 0;
+  } else {
+    result.max_resident_blocks_count = slots->count;
+    result.max_resident_blocks_is_upper_bound =
+        slots->count.has_value() && slots->source == SlotSource::kClusterUpperBound;
+  }
   result.active_warps_count = result.blocks_per_sm_count * result.warps_per_block_count;
   result.occupancy_ratio =
       static_cast<double>(result.active_warps_count) / static_cast<double>(limits.max_warps_per_sm_count());
-  if (absl::Status status = CountResidentBlocks(launch, &result); !status.ok()) return status;
   return result;
 }
 
@@ -270,8 +267,14 @@ std::string DescribeRefusals(const SmLimits& limits, const LaunchResources& laun
         limits.compute_capability.ToString(), " has no clusters");
   }
   if (refusals.Has(LaunchRefusal::kClusterSize)) {
-    say("cluster_blocks_count: got ", launch.cluster_blocks_count, ", the device takes ",
-        launch.max_potential_cluster_blocks_count.value_or(0));
+    const std::optional<int64_t>& max_size = launch.max_potential_cluster_blocks_count;
+    if (max_size.has_value() && launch.cluster_blocks_count > *max_size) {
+      say("cluster_blocks_count: got ", launch.cluster_blocks_count, ", the device takes ", *max_size);
+    } else {
+      const int64_t per_sm = SummariseLimits(occupancy.limits).blocks_count;
+      say("cluster_blocks_count: got ", launch.cluster_blocks_count, ", the device has room for ",
+          per_sm * launch.sm_count.value_or(0), " (", launch.sm_count.value_or(0), " SMs x ", per_sm, ")");
+    }
   }
   return text;
 }

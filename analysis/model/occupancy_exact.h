@@ -36,10 +36,11 @@ namespace gx::model {
 // How much shared memory the function may use a block: 48 KiB, or what the device allows to those that opt in.
 enum class SharedMemoryLimit : uint8_t { kDefault, kOptIn };
 
-inline constexpr int64_t kMaxBarriersPerBlockCount = 16;      // PTX ISA, bar
-inline constexpr int64_t kMaxPortableClusterBlocksCount = 8;  // CUDA Programming Guide, "Thread Block Clusters"
+inline constexpr int64_t kMaxBarriersPerBlockCount = 16;  // PTX ISA, bar
 
-// A kernel's launch as far as residency depends on it. Every field but the first has a default that adds no limit.
+// A kernel's launch as far as residency depends on it. Every field but the first has a default: that of a plain launch.
+// The default that adds a limit is the barrier that the CUDA runtime assumes of every block: 11.0, 12.0 and 12.1 have
+// one for each block slot (24 an SM), so there it limits as soon as the block slots do.
 struct LaunchResources {
   int64_t threads_per_block_count = 0;
   // As launched.
@@ -80,7 +81,7 @@ enum class LaunchRefusal : uint8_t {
   kBarriers,                    // more barriers than the SM has
   kVirtualResources,            // more virtual resources than the SM has
   kClustersUnsupported,         // a cluster before 9.0
-  kClusterSize,                 // a cluster larger than the device takes
+  kClusterSize,                 // a cluster larger than the device takes or than all of its SMs have room for
 };
 inline constexpr int kLaunchRefusalCount = 10;
 
@@ -138,8 +139,8 @@ struct ExactOccupancy {
   // What the preference leads to by itself; another value than `carveout_used_bytes` is worth a word to the user.
   std::optional<int64_t> carveout_modelled_bytes = std::nullopt;
 
-  // Blocks that the whole device holds at a time. Absent where nothing is known of it. For a cluster without
-  // `max_active_clusters_count` an upper bound: a cluster lies within one GPC, so not every slot can be filled.
+  // Blocks that the whole device holds at a time, by the rule of resident_slots.h. Absent where nothing is known of it.
+  // An upper bound for clusters of which the device did not say how many can be active.
   std::optional<int64_t> max_resident_blocks_count = std::nullopt;
   bool max_resident_blocks_is_upper_bound = false;
 };

@@ -6,6 +6,8 @@
 // times SMs counts too many) and the table of technical specifications (grid dimensions); CUDA C++ Best Practices
 // Guide, "Thread and Block Heuristics".
 //
+// The slots are those of resident_slots.h. A launch that has none never runs, so it has no waves: it is refused.
+//
 // Waves are arithmetic, no timeline: blocks of a real grid start when others end. The last wave need not take as long
 // as a full one. Any thread; nothing allocates where nothing is wrong.
 //
@@ -18,6 +20,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
+#include "analysis/model/resident_slots.h"
 
 namespace gx::model {
 
@@ -36,13 +39,6 @@ struct GridDimensions {
 // limit is refused.
 [[nodiscard]] absl::StatusOr<int64_t> GridBlockCount(const GridDimensions& grid);
 
-// Where the number of slots comes from.
-enum class SlotSource : uint8_t {
-  kBlocksPerSm,        // SMs x resident blocks
-  kActiveClusters,     // active clusters x blocks of a cluster
-  kClusterUpperBound,  // clusters, but how many can be active is not known: at most this many slots
-};
-
 struct WaveInput {
   int64_t grid_block_count = 0;
   // SMs that the context may use: fewer than the product has under MIG, MPS or green contexts.
@@ -51,7 +47,7 @@ struct WaveInput {
   int64_t blocks_per_sm = 0;
   // 1: launched without clusters. The grid has to be a multiple of it.
   int64_t blocks_per_cluster = 1;
-  // What cudaOccupancyMaxActiveClusters says or a capture read; used with clusters only.
+  // What cudaOccupancyMaxActiveClusters says or a capture read.
   std::optional<int64_t> max_active_cluster_count = std::nullopt;
 };
 
@@ -92,9 +88,7 @@ struct PersistentInput {
 };
 
 struct PersistentWaves {
-  // Rounds of one tile per CTA. 0 without tiles.
-  int64_t tile_wave_count = 0;
-  // Most and fewest tiles of a CTA.
+  // Most and fewest tiles of a CTA. The most is also the number of rounds of one tile per CTA; 0 without tiles.
   int64_t busiest_cta_tile_count = 0;
   int64_t idlest_cta_tile_count = 0;
   // CTAs that have the most: tiles in the last round.

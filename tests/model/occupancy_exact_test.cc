@@ -281,12 +281,12 @@ TEST(ComputeExactOccupancy, NumbersThatDescribeNoLaunchAreErrors) {
             "max_active_clusters_count: got 0, expected 1 or more");
   EXPECT_EQ(message([](auto& l) { l.sm_count = 0; }), "sm_count: got 0, expected 1 or more");
   EXPECT_EQ(message([](auto& l) { l.sm_count = kMax; }),
-            "blocks per SM x sm_count: 6 x 9223372036854775807 is beyond 9223372036854775807");
+            "slot_count: 9223372036854775807 x 6 is beyond 9223372036854775807");
   EXPECT_EQ(message([](auto& l) {
               l.cluster_blocks_count = 2;
               l.max_active_clusters_count = kMax;
             }),
-            "max_active_clusters_count x cluster_blocks_count: 9223372036854775807 x 2 is beyond 9223372036854775807");
+            "slot_count: 9223372036854775807 x 2 is beyond 9223372036854775807");
 }
 
 TEST(ComputeExactOccupancy, ARowThatIsNotWholeIsRefusedAndNothingIsDividedBy0) {
@@ -371,19 +371,55 @@ TEST(ComputeExactOccupancy, ClustersBoundTheBlocksOfTheDevice) {
   launch.sm_count = 132;
   launch.max_active_clusters_count = 1000;
   EXPECT_EQ(Compute(Table(9, 0), launch).max_resident_blocks_count, 384);
+  EXPECT_TRUE(Compute(Table(9, 0), launch).max_resident_blocks_is_upper_bound);
 }
 
 TEST(ComputeExactOccupancy, ALargeClusterIsRefusedOnlyByADeviceThatSaysSo) {
   LaunchResources launch = Launch(256, 40);
-  launch.cluster_blocks_count = 2 * kMaxPortableClusterBlocksCount;
+  launch.cluster_blocks_count = 16;
   EXPECT_GT(Compute(Table(9, 0), launch).blocks_per_sm_count, 0);
-  launch.max_potential_cluster_blocks_count = kMaxPortableClusterBlocksCount;
+  launch.max_potential_cluster_blocks_count = 8;
   launch.sm_count = 132;
   const ExactOccupancy refused = Compute(Table(9, 0), launch);
   EXPECT_EQ(refused.blocks_per_sm_count, 0);
   EXPECT_EQ(refused.max_resident_blocks_count, 0);
   EXPECT_EQ(refused.limiters.ToString(), "none");
   EXPECT_EQ(refused.next_limit_blocks_count, std::nullopt);
+}
+
+// 2 SMs of 2 blocks: a cluster of 8 can never run there, whatever the device says of larger ones.
+TEST(ComputeExactOccupancy, AClusterThatAllTheSmsHaveNoRoomForIsRefused) {
+  LaunchResources launch = Launch(1024, 16);
+  launch.sm_count = 2;
+  launch.cluster_blocks_count = 4;
+  EXPECT_EQ(Compute(Table(9, 0), launch).max_resident_blocks_count, 4);
+  launch.cluster_blocks_count = 8;
+  for (const std::optional<int64_t>& active : {std::optional<int64_t>(), std::optional<int64_t>(1)}) {
+    launch.max_active_clusters_count = active;
+    const ExactOccupancy refused = Compute(Table(9, 0), launch);
+    EXPECT_EQ(refused.blocks_per_sm_count, 0);
+    EXPECT_EQ(refused.max_resident_blocks_count, 0);
+    EXPECT_FALSE(refused.max_resident_blocks_is_upper_bound);
+    EXPECT_EQ(refused.refusals, LaunchRefusals{LaunchRefusal::kClusterSize});
+    EXPECT_EQ(refused.limiters.ToString(), "none");
+    EXPECT_EQ(DescribeRefusals(Table(9, 0), launch, refused),
+              "cluster_blocks_count: got 8, the device has room for 4 (2 SMs x 2)");
+  }
+  // Where not one block fits the cluster's size is not to blame.
+  launch.threads_per_block_count = 2048;
+  EXPECT_EQ(Compute(Table(9, 0), launch).refusals, LaunchRefusals{LaunchRefusal::kThreadsPerBlock});
+}
+
+// One barrier a block is what the runtime takes; 11.0 and 12.x have 24 an SM.
+TEST(ComputeExactOccupancy, TheBarrierOfAPlainLaunchLimitsWhereAnSmHasAsManyAsBlocks) {
+  LaunchResources launch;
+  launch.threads_per_block_count = 32;
+  for (const ComputeCapability capability : {ComputeCapability{11, 0}, {12, 0}, {12, 1}}) {
+    const ExactOccupancy result = Compute(**FindSmLimits(capability), launch);
+    EXPECT_EQ(result.limits[OccupancyLimiter::kBarriers], 24) << capability.ToString();
+    EXPECT_EQ(result.blocks_per_sm_count, 24) << capability.ToString();
+    EXPECT_TRUE(result.limiters.Has(OccupancyLimiter::kBarriers)) << capability.ToString();
+  }
 }
 
 TEST(ComputeExactOccupancy, TheDevicesValuesHold) {
