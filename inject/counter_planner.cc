@@ -64,6 +64,7 @@ struct Unit {
   // Counters, each with all its rollups, that may be counted instead if these do not fit.
   struct Spelling {
     std::vector<Names> counters;  // More than one: "c+d".
+    Names missing;                // Rollups that the chip does not have.
   };
 
   std::string asked_for;  // For `dropped`.
@@ -124,18 +125,13 @@ class Planner {
     std::vector<Unit::Spelling> spellings;
     for (const std::string_view spelling : Split(spec.counter, '|')) {
       Unit::Spelling candidate;
-      Names missing;
       bool complete = true;
       for (const std::string_view counter : Split(spelling, '+')) {
-        Names metrics = Existing(counter, spec.rollups, &missing);
+        Names metrics = Existing(counter, spec.rollups, &candidate.missing);
         complete = complete && !metrics.empty();
         candidate.counters.push_back(std::move(metrics));
       }
-      if (!complete) continue;
-      if (spellings.empty()) {
-        for (const std::string& metric : missing) DropMissing(metric);
-      }
-      spellings.push_back(std::move(candidate));
+      if (complete) spellings.push_back(std::move(candidate));
     }
     std::string name(spec.counter.substr(0, spec.counter.find('|')));
     if (spec.rollups.find(' ') == std::string_view::npos) name += spec.rollups;
@@ -148,11 +144,12 @@ class Planner {
   }
 
   // Moves on to the next best spelling, which is at the back. None: there is no other.
-  static std::vector<Unit> TakeNext(Unit unit) {
+  std::vector<Unit> TakeNext(Unit unit) {
     std::vector<Unit> units;
     if (unit.others.empty()) return units;
     const Unit::Spelling next = std::move(unit.others.back());
     unit.others.pop_back();
+    for (const std::string& metric : next.missing) DropMissing(metric);
     for (const Names& metrics : next.counters) {
       units.push_back({unit.asked_for, metrics, next.counters.size() == 1 ? unit.others : decltype(unit.others){}});
     }

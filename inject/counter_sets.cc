@@ -24,7 +24,8 @@ constexpr uint8_t kFromLean = kInFull | Bit(CounterSet::kLean);
 constexpr uint8_t kFromCore = kFromLean | Bit(CounterSet::kCore);
 
 constexpr auto kAnchors = std::to_array<CounterSpec>({
-    {"sm__cycles_active", ".avg .max"},
+    {"sm__cycles_active", ".avg"},
+    {"sm__cycles_active", ".max"},
     {"gpc__cycles_elapsed", ".avg.per_second"},
 });
 

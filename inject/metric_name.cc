@@ -6,7 +6,7 @@
 namespace gx::inject {
 namespace {
 
-constexpr size_t kMaxPrintedBytes = 80;
+constexpr size_t kMaxPrintedBytes = 160;
 constexpr std::string_view kSeparator = "__";
 
 // Units whose counters belong to the device. Found by asking the host API of CUPTI 13.0, on every chip that it knows,

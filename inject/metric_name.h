@@ -35,7 +35,7 @@ MetricKind KindOfMetric(std::string_view name);
 // candidates, because not every chip has them. Empty where nothing is known.
 std::vector<std::string> RawMetricsFor(std::string_view name);
 
-// For messages: bytes that are not printable ASCII as \xHH, cut at 80 bytes.
+// For messages: bytes that are not printable ASCII as \xHH, cut at 160 bytes, more than any name of CUPTI 13.0 has.
 std::string PrintableMetricName(std::string_view name);
 
 }  // namespace gx::inject
