@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <random>
+
 namespace gx::analysis {
 namespace {
 
@@ -58,6 +64,24 @@ TEST(FormatTest, DecimalsAreShort) {
   EXPECT_EQ(FormatDecimal(2048.5, 6), "2048.5");
   EXPECT_EQ(FormatDecimal(0, 6), "0");
   EXPECT_EQ(FormatDecimal(1200, 0), "1200");
+}
+
+TEST(FormatTest, TheShortestDoubleReadsBackAsTheSameNumber) {
+  EXPECT_EQ(ShortestDouble(0.002), "0.002");
+  EXPECT_EQ(ShortestDouble(0.0004), "0.0004");
+  EXPECT_EQ(ShortestDouble(3e14), "300000000000000");
+  EXPECT_EQ(ShortestDouble(1.5e15), "1.5e+15");
+  EXPECT_EQ(ShortestDouble(100 * (52.0 / 324)), "16.049382716049383");
+  EXPECT_EQ(ShortestDouble(0.1 + 0.2), "0.30000000000000004");
+  EXPECT_EQ(ShortestDouble(-0.0), "-0");
+  EXPECT_EQ(ShortestDouble(std::numeric_limits<double>::infinity()), "inf");
+  EXPECT_EQ(ShortestDouble(std::numeric_limits<double>::quiet_NaN()), "nan");
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 10000; ++i) {
+    const double value = std::bit_cast<double>(random());
+    if (!std::isfinite(value)) continue;
+    EXPECT_EQ(std::strtod(ShortestDouble(value).c_str(), nullptr), value);
+  }
 }
 
 }  // namespace
