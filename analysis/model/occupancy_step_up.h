@@ -4,9 +4,10 @@
 // Source: the allocation rules of occupancy_exact.h, solved for the resource. Any thread; nothing allocates where
 // nothing is wrong.
 //
-//   // 9.0, 256 threads, 40 registers, 65,536 bytes, carve-out 0: 1 block, limited by shared memory. A second one needs
-//   at
-//   // most 50,176 bytes a block, or a carve-out of 132 KiB.
+//   // 9.0, 256 threads, 40 registers, 65,536 bytes, carve-out 0: 1 block, limited by shared memory.
+//   OccupancyStepUp step = ComputeOccupancyStepUp(limits, launch, occupancy);
+//   // A second block: 3,072 bytes a block at most (two of them fill the smallest carve-out), or a carve-out of 132
+//   KiB. step.shared_memory_per_block_bytes, step.carveout_bytes;
 #ifndef GPUEXEC_ANALYSIS_MODEL_OCCUPANCY_STEP_UP_H_
 #define GPUEXEC_ANALYSIS_MODEL_OCCUPANCY_STEP_UP_H_
 
