@@ -154,6 +154,8 @@ absl::StatusOr<RooflineBound> ComputeRooflineBound(absl::Span<const ComputePath>
 
 absl::StatusOr<Headroom> ComputeHeadroom(const RooflineBound& bound, double observed_seconds) {
   if (absl::Status status = CheckPositive("observed_seconds", observed_seconds); !status.ok()) return status;
+  if (absl::Status status = CheckNotNegative("bound_seconds", bound.bound_seconds); !status.ok()) return status;
+  if (absl::Status status = CheckNotNegative("flops", bound.flops); !status.ok()) return status;
   Headroom headroom;
   headroom.roof_kind = bound.kind;
   headroom.observed_seconds = observed_seconds;
@@ -178,6 +180,12 @@ absl::StatusOr<FlopsUtilization> ComputeFlopsUtilization(absl::Span<const Achiev
     if (status.ok()) status = CheckNotNegative("seconds", item.seconds);
     if (status.ok()) status = CheckPositive("peak_flops_per_second", item.peak_flops_per_second);
     if (!status.ok()) return Named("work", absl::StrCat(i), status);
+    // Work without time has no rate; its FLOP would count and its peak would not.
+    if (item.flops > 0 && item.seconds == 0) {
+      return Named("work", absl::StrCat(i),
+                   absl::InvalidArgumentError(
+                       absl::StrCat("seconds: got 0 with ", item.flops, " FLOP, expected a finite number above 0")));
+    }
     status = CheckKind("work", absl::StrCat(i), item.peak_kind, &result.peak_kind);
     if (!status.ok()) return status;
     result.flops += static_cast<double>(item.flops);

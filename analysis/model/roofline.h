@@ -128,9 +128,11 @@ struct Headroom {
   bool violates_bound = false;
 };
 
+// Refuses a bound that ComputeRooflineBound cannot have made: a negative time or a negative count.
 [[nodiscard]] absl::StatusOr<Headroom> ComputeHeadroom(const RooflineBound& bound, double observed_seconds);
 
-// Work done in a time, with the ceiling of the path that did it: a kernel, or a run of them.
+// Work done in a time, with the ceiling of the path that did it: a kernel, or a run of them. An item may have time
+// without FLOP (a copy: the path stood idle), but no FLOP without time.
 struct AchievedWork {
   int64_t flops = 0;
   double seconds = 0;

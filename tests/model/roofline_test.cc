@@ -9,6 +9,7 @@
 #include <iterator>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace gx::model {
@@ -426,6 +427,21 @@ TEST(Headroom, RefusesATimeThatIsNone) {
             "roof_ratio: beyond the range of a double");
 }
 
+TEST(Headroom, RefusesABoundThatNoRooflineHas) {
+  const auto message = [](double bound_seconds, int64_t flops) {
+    RooflineBound bound;
+    bound.bound_seconds = bound_seconds;
+    bound.flops = flops;
+    return std::string(ComputeHeadroom(bound, 1).status().message());
+  };
+  EXPECT_EQ(message(-1, 0), "bound_seconds: got -1, expected a finite number, 0 or above");
+  EXPECT_EQ(message(std::numeric_limits<double>::infinity(), 0),
+            "bound_seconds: got inf, expected a finite number, 0 or above");
+  EXPECT_EQ(message(std::nan(""), 0), "bound_seconds: got nan, expected a finite number, 0 or above");
+  EXPECT_EQ(message(0, -1), "flops: got -1, expected 0 or more");
+  EXPECT_EQ(message(0, 0), "");
+}
+
 TEST(FlopsUtilization, OfOnePathIsAchievedOverPeak) {
   const AchievedWork work{120'000'000'000, 0.002, 300e12, kTheoretical};
   const auto utilization = ComputeFlopsUtilization({&work, 1});
@@ -460,6 +476,7 @@ TEST(FlopsUtilization, RefusalsNameTheItem) {
   for (const Case& c :
        {Case{{-1, 1, 1, kTheoretical}, "work '1': flops: got -1, expected 0 or more"},
         Case{{1, -1, 1, kTheoretical}, "work '1': seconds: got -1, expected a finite number, 0 or above"},
+        Case{{5, 0, 1, kTheoretical}, "work '1': seconds: got 0 with 5 FLOP, expected a finite number above 0"},
         Case{{1, 1, 0, kTheoretical}, "work '1': peak_flops_per_second: got 0, expected a finite number above 0"},
         Case{{1, 1, 1, kEmpirical},
              "work '1': kind: got empirical, expected theoretical (one bound, one kind of ceiling)"},
@@ -468,6 +485,12 @@ TEST(FlopsUtilization, RefusalsNameTheItem) {
     const AchievedWork work[] = {{1, 1, 1, kTheoretical}, c.second};
     EXPECT_EQ(ComputeFlopsUtilization(work).status().message(), c.message);
   }
+  // Neither work nor time: nothing to count, and nothing wrong.
+  const AchievedWork with_nothing[] = {{1, 1, 1, kTheoretical}, {0, 0, 1, kTheoretical}};
+  EXPECT_EQ(ComputeFlopsUtilization(with_nothing)->ratio, 1);
+  const AchievedWork nothing{0, 0, 1, kTheoretical};
+  EXPECT_EQ(ComputeFlopsUtilization({&nothing, 1}).status().message(),
+            "work: got no item with time, expected at least one");
   EXPECT_EQ(ComputeFlopsUtilization({}).status().message(), "work: got no item with time, expected at least one");
   const AchievedWork huge{1, 1e300, 1e300, kTheoretical};
   EXPECT_EQ(ComputeFlopsUtilization({&huge, 1}).status().message(), "peak_flops: beyond the range of a double");
