@@ -12,6 +12,10 @@
 // capability alone does not give the rate either: GeForce products of one capability have half the tensor rate with
 // FP32 accumulation.
 //
+// Not in the tables, for want of a public source: any rate of 11.0 and 12.1, though sm_limits.h has their SMs; L1 loads
+// of 7.5, 8.7, 10.x and 12.0; L2 widths of anything but A100. What benchmarks got out of the L2 of a product is in
+// products.h.
+//
 // Any thread. The views in results are to static text, or to what the caller passed in.
 //
 //   const PeakInput input{.compute_capability = {8, 0}, .path = kTensorBf16Fp32,

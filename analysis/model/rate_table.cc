@@ -24,12 +24,17 @@ constexpr RateSource kXlaAmpere{SourceKind::kThirdParty,
                                 "openxla/xla cuda_core_info_table.cc, citing the A100 whitepaper"};
 constexpr RateSource kXlaHopper{SourceKind::kThirdParty,
                                 "openxla/xla cuda_core_info_table.cc, citing the H100 whitepaper, table 3"};
+// One row for every 10.x.
 constexpr RateSource kXlaBlackwell{
     SourceKind::kThirdParty,
     "openxla/xla cuda_core_info_table.cc, citing the CUDA 13.0 Best Practices Guide, table 5, and Wikipedia"};
 constexpr RateSource kTechPowerUp{SourceKind::kDerived, "TechPowerUp: TFLOP/s over SMs and boost clock"};
 constexpr RateSource kHmcTech{SourceKind::kDerived, "hmc-tech.com: TOP/s over SMs and boost clock"};
-constexpr RateSource kB300{SourceKind::kDerived, "glennklockwood.com, B300: TFLOP/s over 148 SMs and 1.856 GHz"};
+// The page has the TFLOP/s; neither SMs nor clock.
+constexpr RateSource kB300{SourceKind::kDerived,
+                           "glennklockwood.com, B300: TFLOP/s over 148 SMs and 1.856 GHz, both assumed as in B200"};
+constexpr RateSource kB300Fp64{SourceKind::kDerived,
+                               "glennklockwood.com, B300: 1.25 TFLOP/s over 148 SMs and 2.032 GHz, rounded"};
 constexpr RateSource kSm120{SourceKind::kThirdParty,
                             "public note on sm_120, quoting the CUDA 13.4 guide and the RTX Blackwell whitepaper"};
 constexpr RateSource kRecalled{SourceKind::kUnsourced, "recalled, not looked up"};
@@ -42,8 +47,12 @@ constexpr RateNote kFp8GeForce120 =
     Conflict("half rate with FP32 accumulation by the RTX Blackwell whitepaper; CUTLASS implies the full 2048");
 constexpr RateNote kFp8Pro120 =
     Conflict("the RTX Blackwell whitepaper has half rate with FP32 accumulation, for GeForce; CUTLASS implies 2048");
+// The source has one row for 10.0 and 10.3, so what speaks against it for one does for the other.
+constexpr RateNote kHalf100 = Conflict("hmc-tech.com has 150 TFLOP/s for B200, twice FP32: 256");
+constexpr RateNote kHalf103 =
+    Conflict("the row of 10.0, for which hmc-tech.com has 256 (B200, 150 TFLOP/s: twice FP32)");
+constexpr RateNote kAboutFp64 = Note("about: 1.25 TFLOP/s are 4.2 operations per clock and SM at 2.032 GHz");
 constexpr RateNote kPro120 = Conflict("recalled; hmc-tech.com lists half of it for RTX PRO 5000");
-constexpr RateNote kPro89 = Conflict("hmc-tech.com lists half of it for L4 with FP32 accumulation");
 
 constexpr RateRow kRates[] = {
     // 7.0: V100. 80 SMs x 1.53 GHz x 1024 = 125.3 TFLOP/s.
@@ -129,14 +138,14 @@ constexpr RateRow kRates[] = {
     {CC{8, 9}, kAny, kSpecialFunction, 16, kRecalled, {}},
     {CC{8, 9}, kAny, kWarpIssue, 4, kSchedulers, {}},
     {CC{8, 9}, kAny, kTensorFp16Fp16, 1024, kHmcTech, {}},
-    {CC{8, 9}, kPro, kTensorFp16Fp32, 1024, kTechPowerUp, kPro89},
+    {CC{8, 9}, kPro, kTensorFp16Fp32, 1024, kTechPowerUp, {}},
     {CC{8, 9}, kGeForce, kTensorFp16Fp32, 512, kHmcTech, {}},
-    {CC{8, 9}, kPro, kTensorBf16Fp32, 1024, kTechPowerUp, kPro89},
+    {CC{8, 9}, kPro, kTensorBf16Fp32, 1024, kTechPowerUp, {}},
     {CC{8, 9}, kGeForce, kTensorBf16Fp32, 512, kHmcTech, {}},
-    {CC{8, 9}, kPro, kTensorTf32Fp32, 512, kTechPowerUp, kPro89},
+    {CC{8, 9}, kPro, kTensorTf32Fp32, 512, kTechPowerUp, {}},
     {CC{8, 9}, kGeForce, kTensorTf32Fp32, 256, kHmcTech, {}},
     {CC{8, 9}, kAny, kTensorFp8Fp16, 2048, kHmcTech, {}},
-    {CC{8, 9}, kPro, kTensorFp8Fp32, 2048, kTechPowerUp, kPro89},
+    {CC{8, 9}, kPro, kTensorFp8Fp32, 2048, kTechPowerUp, {}},
     {CC{8, 9}, kGeForce, kTensorFp8Fp32, 1024, kHmcTech, {}},
     {CC{8, 9}, kAny, kTensorInt8Int32, 2048, kHmcTech, {}},
     {CC{8, 9}, kAny, kTensorInt4Int32, 4096, kHmcTech, {}},
@@ -162,10 +171,8 @@ constexpr RateRow kRates[] = {
     // 10.0: B200. 148 SMs x 1.856 GHz x 8192 = 2250 TFLOP/s.
     {CC{10, 0}, kAny, kFp64Fma, Fma(64), kXlaBlackwell, {}},
     {CC{10, 0}, kAny, kFp32Fma, Fma(128), kXlaBlackwell, {}},
-    {CC{10, 0}, kAny, kFp16Fma, Fma(128), kXlaBlackwell,
-     Conflict("hmc-tech.com has 150 TFLOP/s for B200, twice FP32: 256")},
-    {CC{10, 0}, kAny, kBf16Fma, Fma(128), kXlaBlackwell,
-     Conflict("hmc-tech.com has 150 TFLOP/s for B200, twice FP32: 256")},
+    {CC{10, 0}, kAny, kFp16Fma, Fma(128), kXlaBlackwell, kHalf100},
+    {CC{10, 0}, kAny, kBf16Fma, Fma(128), kXlaBlackwell, kHalf100},
     {CC{10, 0}, kAny, kInt32Mad, Fma(64), kXlaBlackwell, {}},
     {CC{10, 0}, kAny, kSpecialFunction, 16, kRecalled, Note("a public note of B300 shows 32 for 10.3")},
     {CC{10, 0}, kAny, kWarpIssue, 4, kSchedulers, {}},
@@ -182,10 +189,11 @@ constexpr RateRow kRates[] = {
     {CC{10, 0}, kAny, kTensorFp64Fp64, 128, kXlaBlackwell, {}},
 
     // 10.3: B300.
-    {CC{10, 3}, kAny, kFp64Fma, Fma(2), {SourceKind::kDerived, "glennklockwood.com, B300: 1.25 TFLOP/s"}, {}},
-    {CC{10, 3}, kAny, kFp32Fma, Fma(128), kB300, {}},
-    {CC{10, 3}, kAny, kFp16Fma, Fma(128), kXlaBlackwell, {}},
-    {CC{10, 3}, kAny, kBf16Fma, Fma(128), kXlaBlackwell, {}},
+    {CC{10, 3}, kAny, kFp64Fma, Fma(2), kB300Fp64, kAboutFp64},
+    {CC{10, 3}, kAny, kFp32Fma, Fma(128), kTechPowerUp,
+     Note("B300: 77 TFLOP/s at 2.032 GHz; glennklockwood.com has 75, the same at 1.98 GHz")},
+    {CC{10, 3}, kAny, kFp16Fma, Fma(128), kXlaBlackwell, kHalf103},
+    {CC{10, 3}, kAny, kBf16Fma, Fma(128), kXlaBlackwell, kHalf103},
     {CC{10, 3}, kAny, kInt32Mad, Fma(64), kXlaBlackwell, {}},
     {CC{10, 3}, kAny, kSpecialFunction, 32, {SourceKind::kThirdParty, "public notes on B300: a profiler's peak"}, {}},
     {CC{10, 3}, kAny, kWarpIssue, 4, kSchedulers, {}},
@@ -201,7 +209,7 @@ constexpr RateRow kRates[] = {
     {CC{10, 3}, kAny, kTensorFp4Fp32, 49152, kB300, Conflict("13 to 15 PFLOP/s for B300, by source"), 65536},
     {CC{10, 3}, kAny, kTensorInt8Int32, 16384, kB300,
      Conflict("recalled: NVIDIA's own table has far less; the larger one is the safe bound")},
-    {CC{10, 3}, kAny, kTensorFp64Fp64, 4, {SourceKind::kDerived, "glennklockwood.com, B300: 1.25 TFLOP/s"}, {}},
+    {CC{10, 3}, kAny, kTensorFp64Fp64, 4, kB300Fp64, kAboutFp64},
 
     // 12.0: RTX 5090. 170 SMs x 2.407 GHz x 1024 = 419 TFLOP/s with FP16 accumulation.
     {CC{12, 0}, kAny, kFp64Fma, Fma(2), kSm120, {}},
@@ -238,12 +246,12 @@ constexpr RateNote kTensorOperands =
 constexpr CeilingKind kDocumented = CeilingKind::kTheoretical;
 constexpr CeilingKind kMeasured = CeilingKind::kEmpirical;
 
+// No row is recalled: what nobody documented or measured is no ceiling.
 constexpr MemoryRateRow kMemoryRates[] = {
     {CC{7, 0}, OnChipMemory::kShared, 128, kDocumented, kBanks, {}},
     {CC{7, 0}, OnChipMemory::kL1Load, 125.6, kMeasured, kGpuBenches, Note("V100")},
     {CC{7, 5}, OnChipMemory::kShared, 128, kDocumented, kBanks,
      Conflict("64 is recalled, not looked up (16 load and store lanes per clock)")},
-    {CC{7, 5}, OnChipMemory::kL1Load, 64, kDocumented, kRecalled, {}},
     {CC{8, 0}, OnChipMemory::kShared, 128, kDocumented, kBanks, {}},
     {CC{8, 0}, OnChipMemory::kL1Load, 125.8, kMeasured, kGpuBenches, Note("A100")},
     {CC{8, 0},
@@ -260,9 +268,7 @@ constexpr MemoryRateRow kMemoryRates[] = {
     {CC{9, 0}, OnChipMemory::kShared, 128, kDocumented, kBanks, {}},
     {CC{9, 0}, OnChipMemory::kL1Load, 126.0, kMeasured, kGpuBenches, {}},
     {CC{10, 0}, OnChipMemory::kShared, 128, kDocumented, kBanks, kTensorOperands},
-    {CC{10, 0}, OnChipMemory::kL1Load, 128, kDocumented, kRecalled, {}},
     {CC{10, 3}, OnChipMemory::kShared, 128, kDocumented, kBanks, kTensorOperands},
-    {CC{10, 3}, OnChipMemory::kL1Load, 128, kDocumented, kRecalled, {}},
     {CC{12, 0}, OnChipMemory::kShared, 128, kDocumented, kBanks, {}},
 };
 
