@@ -75,6 +75,8 @@ constexpr Product kProducts[] = {
         Conflict("the database's 16 GB entry has other clocks (1597 and 1106 MHz) and is taken to be wrong")),
     Row("A100 SXM 40GB", {8, 0}, kPro, Sms{108, 1410}, Dram{5120, 2.43, 1555}, L2{40, 3840}, kA100, kPlain),
     Row("A100 SXM 80GB", {8, 0}, kPro, Sms{108, 1410}, Dram{5120, 3.19, 2039}, L2{40, 3840}, kA100, kPlain),
+    Row("A100 PCIe 40GB", {8, 0}, kPro, Sms{108, 1410}, Dram{5120, 2.43, 1555}, L2{40},
+        {SourceKind::kThirdParty, "TechPowerUp; A100 data sheet"}, kPlain),
     Row("A100 PCIe 80GB", {8, 0}, kPro, Sms{108, 1410}, Dram{5120, 3.02, 1935}, L2{40}, kA100,
         Conflict("the database's L2 of 80 MB is taken to be wrong")),
     Row("A10", {8, 6}, kPro, Sms{72, 1695}, Dram{384, 12.5, 600}, L2{6}, kTechPowerUp, kPlain),

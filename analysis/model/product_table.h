@@ -9,7 +9,7 @@
 
 namespace gx::model {
 
-inline constexpr size_t kProductCount = 19;
+inline constexpr size_t kProductCount = 20;
 
 absl::Span<const Product> ProductTable() noexcept;
 

@@ -30,6 +30,7 @@ constexpr NameRule kRules[] = {
     {"v100", "sxm sxm2 16gb 32gb", "sxm sxm2", "taken to be the SXM2 module; the PCIe card has a lower clock"},
     {"a100", "sxm sxm4 40gb", "", ""},
     {"a100", "sxm sxm4 80gb", "", ""},
+    {"a100", "pcie 40gb", "", ""},
     {"a100", "pcie 80gb", "", ""},
     {"a10", "pcie 24gb", "", ""},
     {"rtx 3090", "24gb", "", ""},

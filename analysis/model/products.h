@@ -3,6 +3,10 @@
 // entries here differ between sources. Bandwidth at the pins is an upper bound that no kernel reaches: good ones get
 // 0.85 to 0.92 of it (te42kyfo/gpu-benches).
 //
+// Published L2 reads that have no place here, since the product is not in the table: 1410 bytes per clock on A40, 2090
+// to 2290 on L40 (te42kyfo/gpu-benches), 4472 on H800 (Luo et al.); and for B300 the profiler's own peak of 117 to 118
+// bytes per clock and SM (public notes), which nobody measured.
+//
 // Sources: product databases and NVIDIA's data sheets, named per row. Any thread; the table is static.
 #ifndef GPUEXEC_ANALYSIS_MODEL_PRODUCTS_H_
 #define GPUEXEC_ANALYSIS_MODEL_PRODUCTS_H_

@@ -31,9 +31,9 @@ TEST(FindProduct, NamesAsTheDriverPrintsThem) {
   for (const Case& c :
        {Case{"Tesla T4", "T4"}, Case{"Tesla V100-SXM2-16GB", "V100 SXM2"}, Case{"Tesla V100-SXM2-32GB", "V100 SXM2"},
         Case{"NVIDIA A100-SXM4-40GB", "A100 SXM 40GB"}, Case{"NVIDIA A100-SXM4-80GB", "A100 SXM 80GB"},
-        Case{"NVIDIA A100 80GB PCIe", "A100 PCIe 80GB"}, Case{"NVIDIA A10", "A10"},
-        Case{"NVIDIA GeForce RTX 3090", "RTX 3090"}, Case{"NVIDIA L4", "L4"}, Case{"NVIDIA L40S", "L40S"},
-        Case{"NVIDIA GeForce RTX 4090", "RTX 4090"}, Case{"NVIDIA H100 PCIe", "H100 PCIe"},
+        Case{"NVIDIA A100-PCIE-40GB", "A100 PCIe 40GB"}, Case{"NVIDIA A100 80GB PCIe", "A100 PCIe 80GB"},
+        Case{"NVIDIA A10", "A10"}, Case{"NVIDIA GeForce RTX 3090", "RTX 3090"}, Case{"NVIDIA L4", "L4"},
+        Case{"NVIDIA L40S", "L40S"}, Case{"NVIDIA GeForce RTX 4090", "RTX 4090"}, Case{"NVIDIA H100 PCIe", "H100 PCIe"},
         Case{"NVIDIA H100 80GB HBM3", "H100 SXM"}, Case{"NVIDIA H200", "H200 SXM"},
         Case{"NVIDIA GH200 480GB", "GH200 96GB"}, Case{"NVIDIA GH200 144G HBM3e", "GH200 144GB"},
         Case{"NVIDIA B200", "B200"}, Case{"NVIDIA B300 SXM6 AC", "B300"}, Case{"NVIDIA GeForce RTX 5090", "RTX 5090"},
@@ -58,7 +58,14 @@ TEST(FindProduct, ANameThatFitsSeveralIsRefusedWithThem) {
   EXPECT_EQ(h100.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(h100.message(), "device 'NVIDIA H100': fits H100 PCIe, H100 SXM; name one");
   EXPECT_EQ(FindProduct("A100").status().message(),
-            "device 'A100': fits A100 SXM 40GB, A100 SXM 80GB, A100 PCIe 80GB; name one");
+            "device 'A100': fits A100 SXM 40GB, A100 SXM 80GB, A100 PCIe 40GB, A100 PCIe 80GB; name one");
+  // Cards of 40 and of 80 GB, with other memory.
+  EXPECT_EQ(FindProduct("A100 PCIe").status().message(),
+            "device 'A100 PCIe': fits A100 PCIe 40GB, A100 PCIe 80GB; name one");
+  EXPECT_EQ(FindProduct("NVIDIA A100-PCIE").status().message(),
+            "device 'NVIDIA A100-PCIE': fits A100 PCIe 40GB, A100 PCIe 80GB; name one");
+  EXPECT_EQ(FindProduct("A100 40GB").status().message(),
+            "device 'A100 40GB': fits A100 SXM 40GB, A100 PCIe 40GB; name one");
   EXPECT_EQ(FindProduct("A100-SXM4").status().message(),
             "device 'A100-SXM4': fits A100 SXM 40GB, A100 SXM 80GB; name one");
   EXPECT_EQ(FindProduct("A100 80GB").status().message(),
