@@ -120,7 +120,6 @@ constexpr std::array<FixedField, 5> kFixedFields = {{
 
 // Values that are each possible may still contradict each other.
 absl::Status CheckConsistent(const SmLimits& limits) {
-  const std::string architecture = absl::StrCat("compute capability ", limits.compute_capability.ToString());
   if (absl::Status status = CheckRange("max_threads_per_block_count", limits.max_threads_per_block_count,
                                        kWarpThreadsCount, limits.max_threads_per_sm_count, "threads of an SM");
       !status.ok()) {
@@ -141,10 +140,11 @@ absl::Status CheckConsistent(const SmLimits& limits) {
       !status.ok()) {
     return status;
   }
-  if (absl::Status status = CheckRange("shared_memory_per_sm_bytes", limits.shared_memory_per_sm_bytes, 1,
-                                       limits.carveout_steps_bytes.back(), architecture);
-      !status.ok()) {
-    return status;
+  // At least 1 already; the text is only made where it is needed.
+  if (limits.shared_memory_per_sm_bytes > limits.carveout_steps_bytes.back()) {
+    return CheckRange("shared_memory_per_sm_bytes", limits.shared_memory_per_sm_bytes, 1,
+                      limits.carveout_steps_bytes.back(),
+                      absl::StrCat("compute capability ", limits.compute_capability.ToString()));
   }
   const int64_t reserved = limits.reserved_shared_memory_per_block_bytes;
   if (absl::Status status = CheckRange("reserved_shared_memory_per_block_bytes", reserved, 0,

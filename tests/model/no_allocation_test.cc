@@ -1,11 +1,9 @@
 // Functions that a report calls for every signature, or for every request of a tile, do not allocate where nothing is
-// wrong. Counted by replacing the global operator new of this program.
+// wrong.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 
 #include "analysis/model/banks.h"
 #include "analysis/model/divergence.h"
@@ -18,44 +16,13 @@
 #include "analysis/model/tile_grid.h"
 #include "analysis/model/tile_stage.h"
 #include "analysis/model/warp_access.h"
-
-namespace {
-
-int64_t allocation_count = 0;  // one thread only
-
-void* Allocate(size_t size) {
-  ++allocation_count;
-  void* memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(size_t size) { return Allocate(size); }
-void* operator new[](size_t size) { return Allocate(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
+#include "tests/model/allocation_counter.h"
 
 namespace gx::model {
 namespace {
 
-// Allocations of `call`, which says whether it went well.
-template <typename Call>
-int64_t AllocationsOf(Call call) {
-  const int64_t before = allocation_count;
-  const bool good = call();
-  const int64_t count = allocation_count - before;
-  EXPECT_TRUE(good);
-  return count;
-}
-
 TEST(NoAllocation, TheCounterSeesARefusalsMessage) {
-  const int64_t before = allocation_count;
-  EXPECT_FALSE(CountSectors(WarpAccess{}, -1).ok());
-  EXPECT_GT(allocation_count, before);
+  EXPECT_GT(AllocationsOf([] { return !CountSectors(WarpAccess{}, -1).ok(); }), 0);
 }
 
 TEST(NoAllocation, InAccessAndTiles) {

@@ -2,25 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 
 #include "analysis/model/occupancy.h"
 #include "analysis/model/occupancy_exact.h"
 #include "analysis/model/occupancy_step_up.h"
 #include "analysis/model/sm_limits.h"
-
-namespace {
-int64_t allocations = 0;
-}  // namespace
-
-void* operator new(size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+#include "tests/model/allocation_counter.h"
 
 namespace gx::model {
 namespace {
@@ -30,8 +17,9 @@ TEST(OccupancyAllocation, NoneForAnyLaunchThatIsValid) {
   int64_t blocks = 0;
   int64_t refused = 0;
   bool ok = true;
-  const int64_t before = allocations;
+  const int64_t before = AllocationCount();
   for (const SmLimits& table : known) {
+    ok = ok && ApplyDeviceValues(table, {.max_blocks_per_sm_count = 16, .registers_per_sm_count = 65536}).ok();
     for (int64_t threads = 1; threads <= 1100; threads += 37) {
       for (int64_t bytes = 0; bytes < 300'000; bytes += 9'973) {
         const LaunchResources launch = {.threads_per_block_count = threads,
@@ -51,7 +39,7 @@ TEST(OccupancyAllocation, NoneForAnyLaunchThatIsValid) {
       }
     }
   }
-  const int64_t after = allocations;
+  const int64_t after = AllocationCount();
   EXPECT_EQ(after - before, 0);
   EXPECT_TRUE(ok);
   EXPECT_GT(blocks, 0);
@@ -59,8 +47,7 @@ TEST(OccupancyAllocation, NoneForAnyLaunchThatIsValid) {
 
   // And the count counts: an error has a message.
   EXPECT_FALSE(ComputeExactOccupancy(known[0], {}).ok());
-  const int64_t after_error = allocations;
-  EXPECT_GT(after_error, after);
+  EXPECT_GT(AllocationCount(), after);
 }
 
 }  // namespace

@@ -1,42 +1,15 @@
 // Waves, rooflines and peaks are computed for every signature of a run: they do not allocate where nothing is wrong.
-// Counted by replacing the global operator new of this program.
 #include <gtest/gtest.h>
 
-#include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <vector>
 
 #include "analysis/model/peaks.h"
 #include "analysis/model/roofline.h"
 #include "analysis/model/waves.h"
-
-namespace {
-
-int64_t allocation_count = 0;  // one thread only
-
-}  // namespace
-
-void* operator new(size_t size) {
-  ++allocation_count;
-  void* memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+#include "tests/model/allocation_counter.h"
 
 namespace gx::model {
 namespace {
-
-template <typename Call>
-int64_t AllocationsOf(Call call) {
-  const int64_t before = allocation_count;
-  const bool good = call();
-  const int64_t count = allocation_count - before;
-  EXPECT_TRUE(good);
-  return count;
-}
 
 constexpr CeilingKind kKind = CeilingKind::kTheoretical;
 
