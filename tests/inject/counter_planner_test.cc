@@ -544,6 +544,25 @@ TEST(CounterPlanner, DropsEverythingWhereNothingFits) {
   }
 }
 
+TEST(CounterPlanner, NeverAsksMoreThanItSays) {
+  // Nothing fits, so that every metric is tried in several ways: the last question falls anywhere among them.
+  for (size_t length = 60; length <= kMaxRequestedMetrics; length += 7) {
+    int calls = 0;
+    ChipOracle oracle;
+    oracle.exists = [](const std::string&) { return true; };
+    oracle.passes = [&](const Names&) {
+      ++calls;
+      return 2;
+    };
+    Names list;
+    for (size_t i = 0; i < length; ++i) list.push_back("lts__t_" + std::to_string(i) + ".sum");
+    const CounterPlan plan = PlanCounters({.set = CounterSet::kOff, .metrics = list}, oracle);
+    EXPECT_LE(calls, kMaxOracleCalls) << length;
+    EXPECT_EQ(calls, plan.oracle_calls) << length;
+    EXPECT_THAT(plan.dropped, SizeIs(length));
+  }
+}
+
 TEST(CounterPlanner, LetsNoExceptionOut) {
   ChipOracle oracle = FakeChip{}.Oracle();
   oracle.exists = [](const std::string&) { return true; };
