@@ -34,6 +34,12 @@ std::unique_ptr<MetricCatalog> MetricCatalog::Open(const ProfilerHostApi& api, c
   if (result == CUPTI_SUCCESS) return catalog;
   *problem = "no hardware counters: this CUPTI does not profile the chip " + chip +
              " (cuptiProfilerHostInitialize returned " + std::to_string(result) + ")";
+  if (result == CUPTI_ERROR_NOT_INITIALIZED) {
+    *problem =
+        "no hardware counters: CUPTI does not find libnvperf_host.so, which belongs beside libcupti "
+        "(cuptiProfilerHostInitialize returned " +
+        std::to_string(result) + ")";
+  }
   return nullptr;
 }
 

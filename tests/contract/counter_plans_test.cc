@@ -11,8 +11,11 @@ TEST(CounterPlans, HoldOnEveryChip) {
 
 #else
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <set>
 #include <string>
@@ -207,6 +210,19 @@ TEST(CounterPlans, RestOnWhatCuptiDoes) {
   EXPECT_EQ(catalog->Passes({"sm__cycles_active.avg", "smsp__sass_inst_executed.sum"}), 2);
   EXPECT_FALSE(catalog->Exists("no__such.sum"));
   EXPECT_FALSE(catalog->Exists("sm__cycles_active.bogus"));
+}
+
+// A process that has only the CUPTI of a framework's wheel: no loader's cache leads to libnvperf_host.
+TEST(CounterPlans, NeedNoLoaderThatKnowsLibnvperf) {
+  constexpr char kLoader[] = "/lib64/ld-linux-x86-64.so.2";
+  if (access(kLoader, X_OK) != 0) GTEST_SKIP() << "no " << kLoader << " to run this program with";
+  std::string self(4096, '\0');
+  const ssize_t length = readlink("/proc/self/exe", self.data(), self.size());
+  ASSERT_GT(length, 0);
+  self.resize(static_cast<size_t>(length));
+  const std::string command = std::string("env -u LD_LIBRARY_PATH ") + kLoader + " --inhibit-cache '" + self +
+                              "' --gtest_filter=CounterPlans.RestOnWhatCuptiDoes";
+  EXPECT_EQ(std::system(command.c_str()), 0);
 }
 
 }  // namespace

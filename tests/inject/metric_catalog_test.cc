@@ -39,6 +39,7 @@ FakeHost::Object* ObjectOf(CUpti_Profiler_Host_Object* object) {
 CUptiResult Initialize(CUpti_Profiler_Host_Initialize_Params* params) {
   EXPECT_EQ(params->structSize, CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE);
   EXPECT_EQ(params->profilerType, CUPTI_PROFILER_TYPE_RANGE_PROFILER);
+  if (host->failing == "libnvperf") return CUPTI_ERROR_NOT_INITIALIZED;
   if (host->failing == "Initialize" || std::string(params->pChipName) == "GV11B") return CUPTI_ERROR_NOT_SUPPORTED;
   host->chip = params->pChipName;
   host->availability.clear();
@@ -183,6 +184,14 @@ TEST_F(MetricCatalogTest, SaysWhichChipIsNotProfiled) {
   EXPECT_EQ(
       problem_,
       "no hardware counters: this CUPTI does not profile the chip GV11B (cuptiProfilerHostInitialize returned 27)");
+}
+
+TEST_F(MetricCatalogTest, SaysThatCuptiLacksItsOtherHalf) {
+  host_.failing = "libnvperf";
+  EXPECT_EQ(Open(), nullptr);
+  EXPECT_EQ(problem_,
+            "no hardware counters: CUPTI does not find libnvperf_host.so, which belongs beside libcupti "
+            "(cuptiProfilerHostInitialize returned 15)");
 }
 
 TEST_F(MetricCatalogTest, AnswersThePlanner) {
