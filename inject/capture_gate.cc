@@ -43,6 +43,8 @@ void CaptureGate::ForgetAll() noexcept {
 }
 
 bool CaptureGate::Enter() noexcept {
+  // No capture waits for a try that is in vain from the start.
+  if (!is_open()) return false;
   // Either a capture that begins now sees us busy, or we see the capture.
   busy_.fetch_add(1, std::memory_order_seq_cst);
   if (is_open()) return true;

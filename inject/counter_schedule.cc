@@ -50,6 +50,11 @@ uint64_t CounterSchedule::WaitForNs(const ScheduleObservation& observation, uint
   return wait_ns < 1 ? 1 : static_cast<uint64_t>(wait_ns) + 1;
 }
 
+uint64_t CounterSchedule::RotationWaitNs(const ScheduleObservation& observation) const noexcept {
+  const double wait_ns = static_cast<double>(RotationNs(observation)) / *options_.budget_ratio;
+  return wait_ns > 3e18 ? kUnlimited : static_cast<uint64_t>(wait_ns);
+}
+
 uint64_t CounterSchedule::RotationNs(const ScheduleObservation& observation) const noexcept {
   return observation.rotation_ns != 0 ? observation.rotation_ns : options_.rotation_ns;
 }
@@ -59,6 +64,10 @@ uint64_t CounterSchedule::RangeNs(const ScheduleObservation& observation, uint32
     return observation.sass_range_ns != 0 ? observation.sass_range_ns : options_.sass_range_ns;
   }
   return observation.hardware_range_ns != 0 ? observation.hardware_range_ns : options_.hardware_range_ns;
+}
+
+uint64_t CounterSchedule::DrainNs(const ScheduleObservation& observation) const noexcept {
+  return observation.drain_ns != 0 ? observation.drain_ns : options_.drain_ns;
 }
 
 bool CounterSchedule::AllGivenUp() const noexcept {
@@ -80,7 +89,11 @@ ScheduleStep CounterSchedule::Step(const ScheduleObservation& observation) noexc
   ScheduleStep step;
   step.next_ns = Plus(observation.now_ns, kInTimingNs);
   if (stopped_) return step;
-  if (!first_seen_ns_ && observation.needs.ranked != 0) first_seen_ns_ = observation.now_ns;
+  if (observation.needs.ranked > most_ranked_) {
+    if (!first_seen_ns_) first_seen_ns_ = observation.now_ns;
+    most_ranked_ = observation.needs.ranked;
+    last_seen_ns_ = observation.now_ns;
+  }
   if (observation.capture_open) {
     step.next_ns = observation.now_ns + kInCountersNs;
     gain_ns_ = observation.now_ns;  // Nothing can be sampled: no patience is used up.
@@ -100,31 +113,45 @@ ScheduleStep CounterSchedule::Step(const ScheduleObservation& observation) noexc
 bool CounterSchedule::MayBegin(const ScheduleObservation& observation) noexcept {
   const uint64_t now_ns = observation.now_ns;
   double share_ratio = 0;
-  bool any = false;
+  uint32_t signatures = 0;
   for (uint32_t group = 0; group < group_count_; ++group) {
     if (!IsPending(observation, group)) continue;
-    any = true;
+    signatures = std::max(signatures, observation.needs.groups[group].signatures);
     share_ratio = std::max(share_ratio, observation.needs.groups[group].share_ratio);
   }
-  if (!any) {
+  if (signatures == 0) {
     pending_ns_.reset();
     return false;
   }
-  if (!pending_ns_) pending_ns_ = now_ns;
-  if (now_ns < timing_until_ns_) return false;
-  if (options_.timing && observation.needs.timed_ratio < options_.timed_ratio &&
-      Minus(now_ns, first_seen_ns_.value_or(now_ns)) < options_.max_wait_for_timings_ns) {
-    return false;
+  if (!pending_ns_) {
+    pending_ns_ = now_ns;
+    pending_signatures_ = 0;
   }
-  return !first_round_over_ || share_ratio >= options_.worth_ratio ||
-         now_ns - *pending_ns_ >= options_.max_wait_for_worth_ns;
+  if (signatures > pending_signatures_) {
+    pending_signatures_ = signatures;
+    pending_grew_ns_ = now_ns;
+  }
+  if (now_ns < timing_until_ns_) return false;
+  const uint64_t first_seen_ns = first_seen_ns_.value_or(now_ns);
+  const bool late = Minus(now_ns, first_seen_ns) >= options_.max_wait_for_timings_ns;
+  if (options_.timing && observation.needs.timed_ratio < options_.timed_ratio && !late) return false;
+  if (!first_round_over_) {
+    return late || now_ns - last_seen_ns_ >= std::max(options_.min_quiet_ns, last_seen_ns_ - first_seen_ns);
+  }
+  const uint64_t waited_ns = now_ns - *pending_ns_;
+  round_worth_ratio_ = 0;
+  if (waited_ns >= std::max(options_.max_wait_for_worth_ns, Minus(now_ns, start_ns_) / 4)) return true;
+  round_worth_ratio_ = options_.worth_ratio;
+  return share_ratio >= options_.worth_ratio &&
+         (now_ns - pending_grew_ns_ >= options_.settle_ns || waited_ns >= options_.max_wait_for_worth_ns);
 }
 
 void CounterSchedule::EndRound(uint64_t now_ns) noexcept {
   in_round_ = false;
   first_round_over_ = rotations_ != 0;
-  timing_until_ns_ = now_ns + std::max(options_.min_timing_ns, round_counters_ns_);
-  pending_ns_.reset();
+  timing_until_ns_ = now_ns + std::clamp(round_counters_ns_, options_.min_timing_ns, options_.max_timing_ns);
+  // What was not worth a window goes on waiting.
+  if (round_worth_ratio_ == 0) pending_ns_.reset();
 }
 
 ScheduleStep CounterSchedule::InTiming(const ScheduleObservation& observation) noexcept {
@@ -142,14 +169,19 @@ ScheduleStep CounterSchedule::InTiming(const ScheduleObservation& observation) n
     for (Group& group : groups_) group.visited = false;
   }
   uint32_t group = 0;
-  while (group < group_count_ && (groups_[group].visited || !IsPending(observation, group))) ++group;
+  const auto is_next = [&](uint32_t candidate) {
+    return !groups_[candidate].visited && IsPending(observation, candidate) &&
+           observation.needs.groups[candidate].share_ratio >= round_worth_ratio_;
+  };
+  while (group < group_count_ && !is_next(group)) ++group;
   if (group == group_count_) {
     EndRound(now_ns);
     return step;
   }
   // The rotation alone buys nothing.
   const uint64_t ranges = std::min<uint64_t>(observation.needs.groups[group].ranges, kWorthwhileRanges);
-  const uint64_t wanted_ns = Plus(RotationNs(observation), Times(ranges, RangeNs(observation, group)));
+  const uint64_t wanted_ns = Plus(RotationNs(observation) + (runs_ahead_ ? DrainNs(observation) : 0),
+                                  Times(ranges, RangeNs(observation, group)));
   const uint64_t wait_ns = WaitForNs(observation, wanted_ns);
   if (wait_ns != 0) {
     step.next_ns = now_ns + std::clamp(wait_ns, kInCountersNs, kInTimingNs);
@@ -171,7 +203,8 @@ ScheduleStep CounterSchedule::Open(const ScheduleObservation& observation, uint3
   gain_samples_ = observation.samples;
   gain_skips_ = observation.busy_skips;
   gain_ns_ = now_ns;
-  draining_ = false;
+  draining_ = runs_ahead_;
+  bursting_ = false;
   window_reserve_ns_ = 0;
   if (!first_round_over_ && options_.budget_ratio) {
     for (uint32_t other = group + 1; other < group_count_; ++other) {
@@ -212,15 +245,24 @@ ScheduleStep CounterSchedule::InCounters(const ScheduleObservation& observation)
   const uint64_t left_ns = LeftNs(observation);
   const uint64_t spendable_ns = left_ns == kUnlimited ? kUnlimited : Minus(left_ns, window_reserve_ns_);
   const uint64_t range_ns = RangeNs(observation, group_);
-  if (spendable_ns < range_ns) {
-    // An open session costs nothing: a short wait for the budget is better than another rotation.
-    const uint64_t wait_ns = window_reserve_ns_ != 0 ? kUnlimited : WaitForNs(observation, range_ns);
-    if (wait_ns > options_.patience_ns) return Close(observation, ScheduleAction::kToTiming);
+  uint64_t wanted_ns = range_ns;
+  if (draining_ && !bursting_) {
+    // One drain for many ranges: without a wait in between the device stays caught up with.
+    const uint64_t ranges = std::min<uint64_t>(observation.needs.groups[group_].ranges, kWorthwhileRanges);
+    wanted_ns = Plus(DrainNs(observation), Times(ranges, range_ns));
+  }
+  if (spendable_ns < wanted_ns) {
+    bursting_ = false;
+    if (window_reserve_ns_ != 0) return Close(observation, ScheduleAction::kToTiming);
+    // An open session costs nothing: rather wait here than come back.
+    const uint64_t wait_ns = WaitForNs(observation, wanted_ns);
+    if (wait_ns > RotationWaitNs(observation)) return Close(observation, ScheduleAction::kToTiming);
     gain_ns_ = now_ns;
-    step.next_ns = now_ns + std::max<uint64_t>(wait_ns, 1);
+    step.next_ns = now_ns + std::clamp<uint64_t>(wait_ns, 1, kInTimingNs);
     return step;
   }
-  if (now_ns - gain_ns_ >= options_.patience_ns) {
+  bursting_ = draining_;
+  if (now_ns - gain_ns_ >= (draining_ ? options_.patience_ns + options_.max_drain_ns : options_.patience_ns)) {
     const bool busy = observation.busy_skips != gain_skips_;
     if (draining_ || !busy) return Close(observation, ScheduleAction::kToTiming);
     draining_ = true;
@@ -249,6 +291,7 @@ ScheduleStep CounterSchedule::Close(const ScheduleObservation& observation, Sche
     group.back_off_ns = 0;
     group.not_before_ns = 0;
     group.share_ratio = 0;
+    runs_ahead_ = draining_;
   } else if (observation.recording) {
     group.back_off_ns = std::clamp(group.back_off_ns * 2, options_.first_back_off_ns, options_.longest_back_off_ns);
     group.not_before_ns = now_ns + group.back_off_ns;

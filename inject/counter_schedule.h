@@ -3,16 +3,20 @@
 //
 // The rules, in this order:
 //  1. Nothing starts or ends while a capture is open, and no counter window begins outside the recorded region.
-//  2. Timings first: no counter window until the signatures that make up most of the GPU time have their clean timings,
-//     or until that has taken too long.
+//  2. Timings first: no counter window until the signatures that make up most of the GPU time have their clean timings
+//  and
+//     no new one has come for as long as the last one took to come (a loop has then been through twice), or until that
+//     has taken too long.
 //  3. Rounds: the groups that lack samples, in the order of collection, one window each. A change of group costs about
 //     0.3 s, an open session costs nothing outside ranges: windows are few, and stay open until their group is done or
-//     nothing more comes.
-//  4. After a round a timing window at least as long as the round; another round only when what it would sample is
-//  worth
-//     it, or has waited long enough.
+//     nothing more comes, also over a wait for the budget that is shorter than the one for another change of group.
+//  4. After a round a timing window about as long as the round; another round only when what it would sample is worth
+//  it
+//     and has stopped growing, and then of the groups for which that holds; or when it has waited for a part of the
+//     run.
 //  5. What counters cost is at most the budget's share of wall time. Before the first round has ended, the budget is at
-//     least 1.5 s. A window is opened only if its expected cost fits, and closed when its own part is spent.
+//     least 1.5 s. A window is opened only if its expected cost fits. A program that keeps its streams busy is drained,
+//     and then sampled as often as the budget allows before it is ahead again.
 //  6. A window without a sample doubles the time until its group is tried again, unless more is to be sampled by then
 //  than
 //     it was opened for. A group whose session fails twice in a row is given up; without groups the schedule stops.
@@ -38,19 +42,24 @@ struct ScheduleOptions {
   uint64_t rotation_ns = 300'000'000;
   uint64_t hardware_range_ns = 1'500'000;
   uint64_t sass_range_ns = 13'000'000;
-  // Rule 2: the share that must be timed, and how long that may take.
+  uint64_t drain_ns = 100'000'000;
+  // Rule 2: the share that must be timed, how long nothing new must have come at least, and how long all that may take.
   double timed_ratio = 0.90;
+  uint64_t min_quiet_ns = 50'000'000;
   uint64_t max_wait_for_timings_ns = 10'000'000'000;
   // Rule 3: a window ends when it brought nothing for so long; with busy streams, a drain is allowed after the first
   // such time.
   uint64_t patience_ns = 500'000'000;
-  uint64_t max_window_ns = 20'000'000'000;
+  uint64_t max_window_ns = 30'000'000'000;
   // A drain that takes longer than this is not worth a sample.
   uint64_t max_drain_ns = 1'000'000'000;
-  // Rule 4: a new round is worth it for this share of GPU time, or after this wait for any.
+  // Rule 4: a new round is worth it for this share of GPU time, once no signature has been added for so long; for less
+  // after a quarter of the time that the run has taken, and no sooner than this.
   double worth_ratio = 0.02;
+  uint64_t settle_ns = 1'000'000'000;
   uint64_t max_wait_for_worth_ns = 10'000'000'000;
   uint64_t min_timing_ns = 200'000'000;
+  uint64_t max_timing_ns = 10'000'000'000;
   // Rule 6.
   uint64_t first_back_off_ns = 1'000'000'000;
   uint64_t longest_back_off_ns = 128'000'000'000;
@@ -71,6 +80,7 @@ struct ScheduleObservation {
   uint64_t rotation_ns = 0;
   uint64_t hardware_range_ns = 0;
   uint64_t sass_range_ns = 0;
+  uint64_t drain_ns = 0;
   // The program's recorded region, and whether any capture is open in the process.
   bool recording = true;
   bool capture_open = false;
@@ -134,10 +144,13 @@ class CounterSchedule {
   void EndRound(uint64_t now_ns) noexcept;
   uint64_t RotationNs(const ScheduleObservation& observation) const noexcept;
   uint64_t RangeNs(const ScheduleObservation& observation, uint32_t group) const noexcept;
+  uint64_t DrainNs(const ScheduleObservation& observation) const noexcept;
   // Of the allowance, what is not spent.
   uint64_t LeftNs(const ScheduleObservation& observation) const noexcept;
   // How long until so much more may be spent, if nothing is spent meanwhile; UINT64_MAX: never.
   uint64_t WaitForNs(const ScheduleObservation& observation, uint64_t cost_ns) const noexcept;
+  // How long the budget takes to pay for a change of group.
+  uint64_t RotationWaitNs(const ScheduleObservation& observation) const noexcept;
   bool AllGivenUp() const noexcept;
 
   ScheduleOptions options_;
@@ -150,9 +163,14 @@ class CounterSchedule {
   bool in_counters_ = false;
   bool in_round_ = false;
   bool first_round_over_ = false;
-  std::optional<uint64_t> first_seen_ns_;  // Since when there is a signature.
-  std::optional<uint64_t> pending_ns_;     // Since when something is to be sampled.
+  std::optional<uint64_t> first_seen_ns_;  // Since when there is a signature,
+  uint32_t most_ranked_ = 0;               // how many there were at most,
+  uint64_t last_seen_ns_ = 0;              // and since when.
+  std::optional<uint64_t> pending_ns_;     // Since when something is to be sampled,
+  uint32_t pending_signatures_ = 0;        // how many signatures of the neediest group at most,
+  uint64_t pending_grew_ns_ = 0;           // and since when not more.
   uint64_t round_counters_ns_ = 0;         // Time in counter windows of this round.
+  double round_worth_ratio_ = 0;           // The groups of this round have at least this share to be sampled.
   uint64_t timing_until_ns_ = 0;
   // The open window.
   uint32_t group_ = 0;
@@ -165,6 +183,8 @@ class CounterSchedule {
   uint64_t gain_skips_ = 0;
   uint64_t gain_ns_ = 0;
   bool draining_ = false;
+  bool bursting_ = false;    // The budget for a drain and what follows it has come together.
+  bool runs_ahead_ = false;  // The last window with samples needed drains.
 };
 
 }  // namespace gx::inject

@@ -12,6 +12,9 @@ namespace {
 constexpr uint8_t kGraduated = 1;
 constexpr uint8_t kGivenUp = 2;
 
+// Of what was recent at the last call: half is gone after five calls.
+constexpr double kFade = 0.875;
+
 void AddUpTo255(std::atomic<uint8_t>* counter) noexcept {
   uint8_t value = counter->load(std::memory_order_relaxed);
   while (value < 255 &&
@@ -166,37 +169,87 @@ void SamplingNeeds::GiveUpFunction(uint32_t function) noexcept {
 
 void SamplingNeeds::Rank() noexcept {
   if (places_ == nullptr) return;
-  uint64_t total_time_ns = 0;
-  for (uint32_t place = 0; place <= mask_; ++place) {
-    total_time_ns += places_[place].time_ns.load(std::memory_order_relaxed);
+  bool restart = false;
+  if (!by_time_) {
+    for (uint32_t place = 0; place <= mask_ && !by_time_; ++place) {
+      by_time_ = places_[place].time_ns.load(std::memory_order_relaxed) != 0;
+    }
+    restart = by_time_;
   }
-  by_time_ = total_time_ns != 0;
+  const bool news = Weigh(restart);
+  double recent_total = 0;
+  for (const Ranked& ranked : order_) {
+    Signature& signature = places_[ranked.place];
+    // Without new timings (in a counter window) nothing fades.
+    if (news) signature.recent *= kFade;
+    signature.recent += signature.gain;
+    recent_total += signature.recent;
+  }
+  const auto recent_ratio = [&](const Ranked& ranked) {
+    return recent_total > 0 ? places_[ranked.place].recent / recent_total : 0.0;
+  };
+  for (Ranked& ranked : order_) ranked.share_ratio = recent_ratio(ranked);
+  const uint32_t recent_top = SortAndCount();
+  for (uint32_t i = 0; i < order_.size(); ++i) {
+    Signature& signature = places_[order_[i].place];
+    signature.in_top = i < recent_top;
+    order_[i].share_ratio = total_ != 0 ? static_cast<double>(signature.weight) / static_cast<double>(total_) : 0;
+  }
+  const uint32_t top = SortAndCount();
+  for (uint32_t i = 0; i < top; ++i) places_[order_[i].place].in_top = true;
+  for (Ranked& ranked : order_) ranked.share_ratio = std::max(ranked.share_ratio, recent_ratio(ranked));
+  // The larger share decides the order of those that are in either top.
+  const auto end =
+      std::partition(order_.begin(), order_.end(), [&](const Ranked& ranked) { return places_[ranked.place].in_top; });
+  std::sort(order_.begin(), end, BySize);
+  ranked_ = static_cast<uint32_t>(end - order_.begin());
+  for (uint32_t i = 0; i < order_.size(); ++i) {
+    places_[order_[i].place].rank.store(i < ranked_ ? i : UINT32_MAX, std::memory_order_relaxed);
+  }
+}
+
+// Takes down what every signature weighs now and has gained since the last time. Whether any has gained.
+bool SamplingNeeds::Weigh(bool restart) noexcept {
   order_.clear();
-  uint64_t total = 0;
+  total_ = 0;
+  bool news = false;
   for (uint32_t place = 0; place <= mask_; ++place) {
     Signature& signature = places_[place];
     if (signature.key.load(std::memory_order_relaxed) == 0) continue;
+    order_.push_back({.share_ratio = 0, .place = place});  // Reserved: as many as there are places.
     const uint64_t launches = signature.launches.load(std::memory_order_relaxed);
     const uint64_t seen = launches + signature.timings.load(std::memory_order_relaxed);
     signature.stale = seen != signature.seen ? 0 : std::min(signature.stale + 1, options_.stale_ranks);
     signature.seen = seen;
+    if (restart) {
+      signature.weight = 0;
+      signature.recent = 0;
+    }
     const uint64_t weight = by_time_ ? signature.time_ns.load(std::memory_order_relaxed) : launches;
-    total += weight;
-    order_.emplace_back(weight, place);  // Reserved: as many as there are places.
+    signature.gain = static_cast<double>(weight - signature.weight);
+    news = news || weight != signature.weight;
+    signature.weight = weight;
+    total_ += weight;
   }
-  // Equal weights: by place, so that equal histories are ranked alike.
-  std::sort(order_.begin(), order_.end(),
-            [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
-  // The share of the total, rounded up, without overflow.
-  const uint64_t wanted = total / 100 * options_.share_percent + (total % 100 * options_.share_percent + 99) / 100;
-  uint64_t covered = 0;
-  ranked_ = 0;
-  for (uint32_t i = 0; i < order_.size(); ++i) {
-    const bool ranked = order_[i].first != 0 && covered < wanted;
-    if (ranked) ++ranked_;
-    covered += order_[i].first;
-    places_[order_[i].second].rank.store(ranked ? i : UINT32_MAX, std::memory_order_relaxed);
+  return news;
+}
+
+// Puts the largest share first, and returns how many of the first make up the top share.
+uint32_t SamplingNeeds::SortAndCount() noexcept {
+  std::sort(order_.begin(), order_.end(), BySize);
+  // Sums of rounded shares: a hair below the limit is the limit.
+  const double wanted = options_.share_percent / 100.0 - 1e-9;
+  double covered = 0;
+  uint32_t count = 0;
+  while (count < order_.size() && covered < wanted && order_[count].share_ratio > 0) {
+    covered += order_[count++].share_ratio;
   }
+  return count;
+}
+
+// Equal shares: by place, so that equal histories are ranked alike.
+bool SamplingNeeds::BySize(const Ranked& a, const Ranked& b) noexcept {
+  return a.share_ratio != b.share_ratio ? a.share_ratio > b.share_ratio : a.place < b.place;
 }
 
 SamplingNeeds::Summary SamplingNeeds::Summarise() const noexcept {
@@ -205,29 +258,26 @@ SamplingNeeds::Summary SamplingNeeds::Summarise() const noexcept {
   for (uint32_t group = 0; group < group_count_; ++group) {
     summary.groups[group].given_up = (given_up_groups_.load(std::memory_order_relaxed) >> group & 1u) != 0;
   }
-  double total = 0;
   double timed = 0;
-  std::array<double, kMaxSampledGroups> weight = {};
   for (uint32_t i = 0; i < order_.size(); ++i) {
-    const Signature& signature = places_[order_[i].second];
-    const auto own = static_cast<double>(order_[i].first);
-    total += own;
-    if (signature.clean_timings.load(std::memory_order_relaxed) >= options_.clean_timings) timed += own;
+    const Signature& signature = places_[order_[i].place];
+    if (signature.clean_timings.load(std::memory_order_relaxed) >= options_.clean_timings) {
+      timed += static_cast<double>(signature.weight);
+    }
     if (i >= ranked_ || signature.stale >= options_.stale_ranks) continue;
     for (uint32_t group = 0; group < group_count_; ++group) {
       const uint32_t missing = Missing(signature, group);
       if (missing == 0 || !IsReady(signature, group)) continue;
-      ++summary.groups[group].signatures;
-      summary.groups[group].ranges += missing;
-      weight[group] += own;
+      GroupSummary& needs = summary.groups[group];
+      ++needs.signatures;
+      needs.ranges += missing;
+      needs.share_ratio = std::min(1.0, needs.share_ratio + order_[i].share_ratio);
     }
   }
-  if (total <= 0) return summary;
-  if (by_time_) {
-    summary.known_time_ns = static_cast<uint64_t>(total);
-    summary.timed_ratio = timed / total;
+  if (by_time_ && total_ != 0) {
+    summary.known_time_ns = total_;
+    summary.timed_ratio = timed / static_cast<double>(total_);
   }
-  for (uint32_t group = 0; group < group_count_; ++group) summary.groups[group].share_ratio = weight[group] / total;
   return summary;
 }
 
@@ -236,7 +286,7 @@ uint32_t SamplingNeeds::RankLimit(uint32_t group, uint32_t ranges) const noexcep
   uint64_t missing = 0;
   bool any = false;
   for (uint32_t i = 0; i < ranked_; ++i) {
-    const Signature& signature = places_[order_[i].second];
+    const Signature& signature = places_[order_[i].place];
     if (signature.stale >= options_.stale_ranks || !IsReady(signature, group)) continue;
     const uint32_t own = Missing(signature, group);
     if (own == 0) continue;

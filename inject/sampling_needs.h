@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "inject/counter_sets.h"
@@ -60,7 +59,7 @@ class SamplingNeeds {
   struct GroupSummary {
     uint32_t signatures = 0;  // That can be sampled now, are not done, and were launched lately.
     uint32_t ranges = 0;      // Samples that they lack.
-    double share_ratio = 0;   // Of the GPU time known so far.
+    double share_ratio = 0;   // Of the GPU time known so far, or of late: the larger of each signature.
     bool given_up = false;
   };
   struct Summary {
@@ -98,8 +97,10 @@ class SamplingNeeds {
   void GiveUpFunction(uint32_t function) noexcept;
 
   // ------------------------------------------------------------------------------------------------ the schedule's
-  // Puts the signatures into the order of their GPU time and picks those that make up the top share. Without any time
-  // known (timing off) launches stand for time. About n log n steps; no allocation.
+  // Puts the signatures into the order of their share of GPU time and picks those that make up the top share, of the
+  // whole run so far or of the time since about eight calls ago: what comes late is picked at once and together.
+  // Without any time known (timing off) launches stand for time. Meant to be called about four times a second. About n
+  // log n steps; no allocation.
   void Rank() noexcept;
   Summary Summarise() const noexcept;
   // For Wants: the signatures ranked below it lack at most `ranges` samples of the group together (or are only one).
@@ -132,9 +133,20 @@ class SamplingNeeds {
     // The schedule's: launches and timings at the last Rank, and calls of Rank since they changed.
     uint64_t seen = 0;
     uint32_t stale = 0;
+    uint64_t weight = 0;  // GPU time, or launches.
+    double recent = 0;    // The same, fading.
+    double gain = 0;      // Since the last Rank.
+    bool in_top = false;
+  };
+  struct Ranked {
+    double share_ratio = 0;
+    uint32_t place = 0;
   };
 
   uint32_t FindPlace(uint64_t key) noexcept;
+  bool Weigh(bool restart) noexcept;
+  uint32_t SortAndCount() noexcept;
+  static bool BySize(const Ranked& a, const Ranked& b) noexcept;
   bool IsReady(const Signature& signature, uint32_t group) const noexcept;
   uint32_t Missing(const Signature& signature, uint32_t group) const noexcept;
 
@@ -144,9 +156,10 @@ class SamplingNeeds {
   uint32_t mask_ = 0;  // Of places; 0: none.
   std::unique_ptr<Signature[]> places_;
   std::unique_ptr<std::atomic<uint8_t>[]> functions_;
-  // The schedule's: (weight, place), the heaviest first; the first ranked_ make up the top share.
-  std::vector<std::pair<uint64_t, uint32_t>> order_;
+  // The schedule's: all signatures, the largest share first; the first ranked_ make up the top share.
+  std::vector<Ranked> order_;
   uint32_t ranked_ = 0;
+  uint64_t total_ = 0;
   bool by_time_ = false;
   std::atomic<uint32_t> given_up_groups_{0};
   std::atomic<uint32_t> used_{0};
