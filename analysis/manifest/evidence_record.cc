@@ -1,8 +1,57 @@
 #include "analysis/manifest/evidence_record.h"
 
+#include "absl/strings/str_cat.h"
+#include "analysis/manifest/extent.h"
+#include "analysis/manifest/fault_log.h"
+
 namespace gx::analysis {
 
 namespace v1 = gpuexec::v1;
+
+namespace {
+
+// "32x32x1", as wherever a launch is described.
+std::string SizeText(const v1::Extent& extent) {
+  const model::GridDimensions size = DimensionsOf(extent);
+  return absl::StrCat(size.x, "x", size.y, "x", size.z);
+}
+
+void Compare(absl::string_view what, bool stated_by_both, const std::string& got, const std::string& expected,
+             std::vector<std::string>* faults) {
+  if (!stated_by_both || got == expected) return;
+  faults->push_back(absl::StrCat(what, ": got ", Quoted(got), ", the case has ", Quoted(expected)));
+}
+
+}  // namespace
+
+std::vector<std::string> CoordinateFaults(const v1::Manifest& manifest, const v1::Observation& observation) {
+  std::vector<std::string> faults;
+  if (observation.label() != v1::CLAIM_LABEL_LOCALLY_MEASURED) return faults;
+  const v1::Machine& machine = manifest.machine();
+  const v1::Hardware& hardware = observation.hardware();
+  if (manifest.label() != v1::CLAIM_LABEL_ILLUSTRATIVE) {
+    Compare("hardware: GPU model", !machine.gpu_model().empty() && !hardware.gpu_model().empty(), hardware.gpu_model(),
+            machine.gpu_model(), &faults);
+    Compare("hardware: compute capability",
+            !machine.compute_capability().empty() && !hardware.compute_capability().empty(),
+            hardware.compute_capability(), machine.compute_capability(), &faults);
+  }
+  const v1::Schedule& schedule = manifest.schedule();
+  const v1::Launch& launch = observation.launch();
+  Compare("launch: grid", schedule.has_grid() && launch.has_grid(), SizeText(launch.grid()), SizeText(schedule.grid()),
+          &faults);
+  Compare("launch: block", schedule.has_block() && launch.has_block(), SizeText(launch.block()),
+          SizeText(schedule.block()), &faults);
+  Compare("launch: cluster", schedule.has_cluster() && launch.has_cluster(), SizeText(launch.cluster()),
+          SizeText(schedule.cluster()), &faults);
+  Compare("launch: registers per thread", schedule.has_registers_per_thread() && launch.has_registers_per_thread(),
+          absl::StrCat(launch.registers_per_thread()), absl::StrCat(schedule.registers_per_thread()), &faults);
+  Compare("launch: shared memory per block in bytes",
+          schedule.has_shared_memory_per_block_bytes() && launch.has_shared_memory_per_block_bytes(),
+          absl::StrCat(launch.shared_memory_per_block_bytes()), absl::StrCat(schedule.shared_memory_per_block_bytes()),
+          &faults);
+  return faults;
+}
 
 model::ClaimLabel ClaimLabelFrom(v1::ClaimLabel label) {
   switch (label) {

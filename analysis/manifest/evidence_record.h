@@ -2,6 +2,9 @@
 #ifndef GPUEXEC_ANALYSIS_MANIFEST_EVIDENCE_RECORD_H_
 #define GPUEXEC_ANALYSIS_MANIFEST_EVIDENCE_RECORD_H_
 
+#include <string>
+#include <vector>
+
 #include "analysis/model/evidence.h"
 #include "gpuexec/v1/evidence.pb.h"
 #include "gpuexec/v1/manifest.pb.h"
@@ -13,6 +16,12 @@ gpuexec::v1::ClaimLabel ClaimLabelProto(model::ClaimLabel label);
 
 // What the coordinates of a manifest state of the exact dispatch key: of Dispatch and of the operation's tensors.
 gpuexec::v1::DispatchKey DispatchKeyOf(const gpuexec::v1::Manifest& manifest);
+
+// Where a measured observation was made on another machine, or of another launch, than the manifest states, one line
+// each. What one of both does not state agrees with anything, and an illustrative machine is no GPU that could be
+// named.
+std::vector<std::string> CoordinateFaults(const gpuexec::v1::Manifest& manifest,
+                                          const gpuexec::v1::Observation& observation);
 
 model::DispatchKey DispatchKeyFrom(const gpuexec::v1::DispatchKey& key);
 model::Evidence EvidenceFrom(const gpuexec::v1::Observation& observation);

@@ -57,6 +57,7 @@ v1::Reconciliation Reconcile(const v1::Manifest& manifest, const v1::Observation
   const model::Evidence evidence = EvidenceFrom(observation);
   std::vector<std::string> faults =
       model::EvidenceFaults(evidence, {manifest.case_id(), DispatchKeyFrom(DispatchKeyOf(manifest))});
+  for (std::string& fault : CoordinateFaults(manifest, observation)) faults.push_back(std::move(fault));
   // Another machine is another case.
   if (other_machine && evidence.label == model::ClaimLabel::kLocallyMeasured) {
     faults.emplace_back("machine: observed on the manifest's machine, but --device puts another in its place");
@@ -93,6 +94,9 @@ v1::ModelReport BuildModelReport(const v1::Manifest& manifest, const ModelReques
   if (request.observation != nullptr) {
     *report.mutable_reconciliation() =
         Reconcile(manifest, *request.observation, report.derived(), request.device != nullptr);
+  }
+  if (report.reconciliation().has_residual_seconds() && manifest.label() == v1::CLAIM_LABEL_ILLUSTRATIVE) {
+    log.notes.emplace_back("the lower bound is of an illustrative machine: the residual says nothing about a GPU");
   }
   if (request.device == nullptr) {
     ExpectedComparison comparison = CompareExpected(manifest.expected(), report.derived());

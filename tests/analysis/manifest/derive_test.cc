@@ -271,7 +271,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"NoCapability", "machine { compute_capability: 'hopper' }",
                 "machine.compute_capability: compute capability: got 'hopper'"},
         BadCase{"ImpossibleLimit", "machine { compute_capability: '9.0' warp_size_threads: 64 }", "machine: "},
-        BadCase{"EmptyComparison", "schedule_comparison {}", "schedule_comparison: machine: "},
+        BadCase{"EmptyComparison", "schedule_comparison { a_element_bytes: 2 b_element_bytes: 2 c_element_bytes: 2 }",
+                "schedule_comparison: "},
         BadCase{"HugeTile",
                 "tile_access { name: 'a' rows: 4096 columns: 1000000 row_stride_elements: 1000000 "
                 "column_stride_elements: 1 element_bytes: 2 tile_rows: 4096 tile_columns: 1000000 }",

@@ -116,6 +116,36 @@ TEST(ModelReport, AnObservationOfAnotherDispatchIsOfAnotherCase) {
                           "dispatch key: kernel symbol: got 'gemm_128x128x32', the case has 'gemm_256x128'"));
 }
 
+TEST(ModelReport, AnObservationOfAnotherMachineOrLaunchIsOfAnotherCase) {
+  v1::Manifest manifest = Example();
+  manifest.set_label(v1::CLAIM_LABEL_ANALYTICAL);
+  manifest.mutable_machine()->set_gpu_model("NVIDIA H200");
+  manifest.mutable_schedule()->mutable_block()->set_x(128);
+  manifest.mutable_schedule()->set_registers_per_thread(72);
+  const v1::Observation observation = FromText<v1::Observation>(MadeUpObservation(0.003, 0.0001));
+  EXPECT_THAT(ReportOf(manifest, observation).reconciliation().refusal(),
+              ElementsAre("hardware: GPU model: got 'made up', the case has 'NVIDIA H200'",
+                          "launch: block: got '256x1x1', the case has '128x1x1'",
+                          "launch: registers per thread: got '64', the case has '72'"));
+  manifest.mutable_machine()->clear_gpu_model();
+  *manifest.mutable_schedule() = Example().schedule();
+  EXPECT_THAT(ReportOf(manifest, observation).reconciliation().refusal(), IsEmpty());
+  // An empty bundle of another machine claims nothing.
+  EXPECT_THAT(ReportOf(manifest, FromText<v1::Observation>("label: CLAIM_LABEL_UNMEASURED launch { block { x: 1 } }"))
+                  .reconciliation()
+                  .refusal(),
+              IsEmpty());
+}
+
+TEST(ModelReport, AResidualAgainstAnIllustrativeBoundSaysSo) {
+  const v1::Observation observation = FromText<v1::Observation>(MadeUpObservation(0.003, 0.0001));
+  EXPECT_THAT(ReportOf(Example(), observation).note(), ElementsAre(HasSubstr("says nothing about a GPU")));
+  v1::Manifest manifest = Example();
+  manifest.set_label(v1::CLAIM_LABEL_ANALYTICAL);
+  manifest.mutable_machine()->clear_gpu_model();
+  EXPECT_THAT(ReportOf(manifest, observation).note(), IsEmpty());
+}
+
 TEST(ModelReport, AManifestIsNoMeasurement) {
   for (const v1::ClaimLabel label :
        {v1::CLAIM_LABEL_UNSPECIFIED, v1::CLAIM_LABEL_LOCALLY_MEASURED, v1::CLAIM_LABEL_UNMEASURED}) {
