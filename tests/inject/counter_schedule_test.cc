@@ -280,6 +280,93 @@ TEST(CounterSchedule, OpensNothingThatTheBudgetDoesNotCover) {
   EXPECT_NEAR(static_cast<double>(opened_ns) / 1e9, 6.36, 0.3);
 }
 
+// Whatever is observed, however little sense it makes, the steps keep their rules.
+TEST(CounterSchedule, KeepsItsRulesUnderRandomObservations) {
+  std::mt19937_64 random(6);
+  const auto below = [&random](uint64_t n) { return random() % n; };
+  const std::vector<GroupKind> kinds = {GroupKind::kHardware, GroupKind::kSass, GroupKind::kTensor,
+                                        GroupKind::kHardware};
+  int opened = 0;
+  int stopped = 0;
+  for (int round = 0; round < 300; ++round) {
+    ScheduleOptions options;
+    if (below(4) == 0) options.budget_ratio.reset();
+    options.timing = below(3) != 0;
+    CounterSchedule schedule(options, kinds, 0);
+    ScheduleObservation seen;
+    bool in_counters = false;
+    uint32_t rotations = 0;
+    for (int i = 0; i < 400; ++i) {
+      seen.now_ns += below(3) == 0 ? below(5 * kSecond) : below(50 * kMs);
+      if (below(3) == 0) seen.cost_ns += below(100 * kMs);
+      seen.samples += below(2) * below(4);
+      seen.busy_skips += below(2) * below(3);
+      if (below(100) == 0) ++seen.session_failures;
+      seen.recording = below(10) != 0;
+      seen.capture_open = below(10) == 0;
+      seen.ending = below(1000) == 0;
+      seen.rotation_ns = below(2) * below(kSecond);
+      seen.drain_ns = below(2) * below(kSecond);
+      seen.needs.ranked = static_cast<uint32_t>(below(100));
+      seen.needs.timed_ratio = static_cast<double>(below(101)) / 100;
+      for (uint32_t group = 0; group < kinds.size(); ++group) {
+        const auto signatures = static_cast<uint32_t>(below(3) * below(30));
+        seen.needs.groups[group] = {.signatures = signatures,
+                                    .ranges = signatures * static_cast<uint32_t>(1 + below(3)),
+                                    .share_ratio = static_cast<double>(below(101)) / 100,
+                                    .given_up = false};
+      }
+      const uint64_t allowance_ns = schedule.AllowanceNs(seen.now_ns);
+      const uint64_t left_ns = allowance_ns > seen.cost_ns ? allowance_ns - seen.cost_ns : 0;
+      const bool was_stopped = schedule.stopped();
+      const ScheduleStep step = schedule.Step(seen);
+      EXPECT_GE(step.next_ns, seen.now_ns);
+      if (step.action == ScheduleAction::kStay) {
+        EXPECT_GT(step.next_ns, seen.now_ns);
+      }
+      if (was_stopped || seen.capture_open) {
+        EXPECT_EQ(step.action, ScheduleAction::kStay);
+        EXPECT_FALSE(step.ranges_allowed);
+      }
+      if (step.ranges_allowed) {
+        EXPECT_TRUE(in_counters && step.action == ScheduleAction::kStay && seen.recording);
+        EXPECT_GE(step.max_ranges, 1u);
+        if (options.budget_ratio) {
+          EXPECT_LE(step.cost_limit_ns, left_ns);
+          EXPECT_LE(step.drain_limit_ns, step.cost_limit_ns);
+        }
+      } else {
+        EXPECT_FALSE(step.drain_allowed);
+      }
+      switch (step.action) {
+        case ScheduleAction::kStay:
+          break;
+        case ScheduleAction::kToCounters:
+          EXPECT_TRUE(!in_counters && seen.recording && !seen.ending);
+          EXPECT_NE(seen.needs.groups[step.group].signatures, 0u);
+          EXPECT_EQ(schedule.given_up_groups() >> step.group & 1u, 0u);
+          EXPECT_GE(left_ns, seen.rotation_ns);
+          in_counters = true;
+          ++rotations;
+          ++opened;
+          break;
+        case ScheduleAction::kToTiming:
+          EXPECT_TRUE(in_counters);
+          in_counters = false;
+          break;
+        case ScheduleAction::kStop:
+          in_counters = false;
+          ++stopped;
+          EXPECT_TRUE(schedule.stopped());
+          break;
+      }
+    }
+    EXPECT_EQ(schedule.rotations(), rotations);
+  }
+  EXPECT_GT(opened, 1000);
+  EXPECT_GT(stopped, 50);
+}
+
 // ------------------------------------------------------------------------------------------------ whole programs
 
 TEST(CounterScheduleRuns, ADecodeLoopGetsItsCoreSetInTwoRotations) {

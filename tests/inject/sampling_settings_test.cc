@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 namespace gx::inject {
 namespace {
 
@@ -138,6 +140,29 @@ TEST(SamplingSettings, TheFirstOfTwoValuesCounts) {
       Parse({"GPUEXEC_BUDGET=1", "GPUEXEC_REPLAY=single", "GPUEXEC_BUDGET=2", "OTHER=1", "GPUEXEC_COUNTERS_DENYX=1"});
   EXPECT_EQ(parsed.settings.budget_ratio, 0.01);
   EXPECT_EQ(parsed.problems, Problems{"GPUEXEC_BUDGET is set more than once: the first value was used."});
+}
+
+TEST(SamplingSettings, AnyTextIsReadOrRefusedInOnePrintableSentence) {
+  std::mt19937_64 random(9);
+  const std::string_view alphabet = "core,offlight_*?.%05 :()\n\x80=x";
+  const std::string_view names[] = {"GPUEXEC_COUNTERS", "GPUEXEC_BUDGET", "GPUEXEC_REPLAY", "GPUEXEC_COUNTERS_DENY"};
+  size_t refused = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::string value;
+    for (uint64_t length = random() % 12; length > 0; --length) value += alphabet[random() % alphabet.size()];
+    const std::string name(names[random() % 4]);
+    const Parsed parsed = Parse({name + "=" + value});
+    refused += parsed.problems.empty() ? 0 : 1;
+    for (const std::string& problem : parsed.problems) {
+      EXPECT_TRUE(problem.starts_with(name)) << problem;
+      EXPECT_TRUE(problem.ends_with('.')) << problem;
+      for (const char c : problem) EXPECT_TRUE(c >= ' ' && c <= '~') << problem;
+    }
+    const double budget = parsed.settings.budget_ratio.value_or(1);
+    EXPECT_TRUE(budget > 0 && budget <= 1) << value;
+    for (const std::string& glob : parsed.settings.deny) EXPECT_FALSE(glob.empty());
+  }
+  EXPECT_GT(refused, 5'000u);
 }
 
 TEST(SamplingSettings, ADescriptionGivesTheSameSettings) {
