@@ -96,7 +96,7 @@ ScheduleStep CounterSchedule::Step(const ScheduleObservation& observation) noexc
   }
   if (observation.capture_open) {
     step.next_ns = observation.now_ns + kInCountersNs;
-    gain_ns_ = observation.now_ns;  // Nothing can be sampled: no patience is used up.
+    ranges_were_allowed_ = false;
     return step;
   }
   if (in_counters_) return InCounters(observation);
@@ -203,6 +203,7 @@ ScheduleStep CounterSchedule::Open(const ScheduleObservation& observation, uint3
   gain_samples_ = observation.samples;
   gain_skips_ = observation.busy_skips;
   gain_ns_ = now_ns;
+  ranges_were_allowed_ = false;  // Opening takes its time.
   draining_ = runs_ahead_;
   bursting_ = false;
   window_reserve_ns_ = 0;
@@ -234,7 +235,8 @@ ScheduleStep CounterSchedule::InCounters(const ScheduleObservation& observation)
       observation.needs.groups[group_].signatures == 0 || now_ns - window_begin_ns_ >= options_.max_window_ns) {
     return Close(observation, ScheduleAction::kToTiming);
   }
-  if (observation.samples != gain_samples_) {
+  // No patience is used up while nothing may be sampled.
+  if (observation.samples != gain_samples_ || !ranges_were_allowed_) {
     gain_samples_ = observation.samples;
     gain_skips_ = observation.busy_skips;
     gain_ns_ = now_ns;
@@ -245,6 +247,12 @@ ScheduleStep CounterSchedule::InCounters(const ScheduleObservation& observation)
   const uint64_t left_ns = LeftNs(observation);
   const uint64_t spendable_ns = left_ns == kUnlimited ? kUnlimited : Minus(left_ns, window_reserve_ns_);
   const uint64_t range_ns = RangeNs(observation, group_);
+  if (now_ns - gain_ns_ >= (draining_ ? options_.patience_ns + options_.max_drain_ns : options_.patience_ns)) {
+    const bool busy = observation.busy_skips != gain_skips_;
+    if (draining_ || !busy) return Close(observation, ScheduleAction::kToTiming);
+    draining_ = true;
+    gain_ns_ = now_ns;
+  }
   uint64_t wanted_ns = range_ns;
   if (draining_ && !bursting_) {
     // One drain for many ranges: without a wait in between the device stays caught up with.
@@ -257,18 +265,13 @@ ScheduleStep CounterSchedule::InCounters(const ScheduleObservation& observation)
     // An open session costs nothing: rather wait here than come back.
     const uint64_t wait_ns = WaitForNs(observation, wanted_ns);
     if (wait_ns > RotationWaitNs(observation)) return Close(observation, ScheduleAction::kToTiming);
-    gain_ns_ = now_ns;
+    ranges_were_allowed_ = false;
     step.next_ns = now_ns + std::clamp<uint64_t>(wait_ns, 1, kInTimingNs);
     return step;
   }
   bursting_ = draining_;
-  if (now_ns - gain_ns_ >= (draining_ ? options_.patience_ns + options_.max_drain_ns : options_.patience_ns)) {
-    const bool busy = observation.busy_skips != gain_skips_;
-    if (draining_ || !busy) return Close(observation, ScheduleAction::kToTiming);
-    draining_ = true;
-    gain_ns_ = now_ns;
-  }
   step.ranges_allowed = true;
+  ranges_were_allowed_ = true;
   step.max_ranges = static_cast<uint32_t>(
       std::clamp<uint64_t>(spendable_ns / std::max<uint64_t>(range_ns, 1), 1, uint64_t{UINT32_MAX}));
   step.cost_limit_ns = spendable_ns;

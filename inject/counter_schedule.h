@@ -182,6 +182,7 @@ class CounterSchedule {
   uint64_t gain_samples_ = 0;
   uint64_t gain_skips_ = 0;
   uint64_t gain_ns_ = 0;
+  bool ranges_were_allowed_ = false;
   bool draining_ = false;
   bool bursting_ = false;    // The budget for a drain and what follows it has come together.
   bool runs_ahead_ = false;  // The last window with samples needed drains.

@@ -146,6 +146,7 @@ TEST(CounterSchedule, AllowsADrainOnlyAfterAWhileWithoutASampleAndWithBusyStream
   CounterSchedule schedule(kAtOnce, kTwoKinds, 0);
   ScheduleObservation seen = At(10 * kMs);
   ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToCounters);
+  schedule.Step(seen);  // The session is open.
   seen.busy_skips = 1;
   seen.now_ns += 499 * kMs;
   EXPECT_FALSE(schedule.Step(seen).drain_allowed);
@@ -165,6 +166,7 @@ TEST(CounterSchedule, LeavesAWindowInWhichNothingIsLaunched) {
   CounterSchedule schedule(kAtOnce, kTwoKinds, 0);
   ScheduleObservation seen = At(10 * kMs);
   ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToCounters);
+  schedule.Step(seen);  // The session is open.
   seen.now_ns += 500 * kMs;
   EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kToTiming);
 }
@@ -196,6 +198,7 @@ TEST(CounterSchedule, ForgetsTheBackOffWhenMoreIsToBeSampled) {
   ScheduleObservation seen = At(0);
   seen.needs.groups[0].share_ratio = 0.10;
   ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToCounters);
+  schedule.Step(seen);  // The session is open.
   seen.now_ns += 500 * kMs;
   ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToTiming);
   schedule.Step(seen);  // The round ends.
@@ -278,6 +281,146 @@ TEST(CounterSchedule, OpensNothingThatTheBudgetDoesNotCover) {
     seen.now_ns = step.next_ns;
   }
   EXPECT_NEAR(static_cast<double>(opened_ns) / 1e9, 6.36, 0.3);
+}
+
+SamplingNeeds::GroupSummary Lacking(uint32_t signatures, double share_ratio) {
+  return {.signatures = signatures, .ranges = 3 * signatures, .share_ratio = share_ratio, .given_up = false};
+}
+
+// Opens a window, fills it and ends it after `length_ns`; the round ends with the next step.
+void SampleOneWindow(CounterSchedule* schedule, ScheduleObservation* seen, uint32_t group, uint64_t length_ns) {
+  const SamplingNeeds::GroupSummary needs = seen->needs.groups[group];
+  const ScheduleStep step = schedule->Step(*seen);
+  ASSERT_EQ(step.action, ScheduleAction::kToCounters);
+  ASSERT_EQ(step.group, group);
+  while (length_ns != 0) {
+    const uint64_t part_ns = std::min(length_ns, 400 * kMs);
+    length_ns -= part_ns;
+    seen->now_ns += part_ns;
+    ++seen->samples;
+    if (length_ns == 0) seen->needs.groups[group] = {};
+    ASSERT_EQ(schedule->Step(*seen).action, length_ns != 0 ? ScheduleAction::kStay : ScheduleAction::kToTiming);
+  }
+  seen->samples += needs.ranges;
+}
+
+// When the next window opens, if steps are taken as asked for.
+ScheduleStep NextWindow(CounterSchedule* schedule, ScheduleObservation* seen) {
+  for (int i = 0; i < 100'000; ++i) {
+    const ScheduleStep step = schedule->Step(*seen);
+    if (step.action == ScheduleAction::kToCounters) return step;
+    seen->now_ns = step.next_ns;
+  }
+  ADD_FAILURE() << "no window";
+  return {};
+}
+
+TEST(CounterSchedule, TimesForAsLongAsTheRoundTook) {
+  ScheduleOptions options = kAtOnce;
+  options.settle_ns = 0;
+  options.budget_ratio.reset();
+  CounterSchedule schedule(options, kTwoKinds, 0);
+  ScheduleObservation seen = At(10 * kMs);
+  SampleOneWindow(&schedule, &seen, 0, 4 * kSecond);
+  const uint64_t ended_ns = seen.now_ns;
+  EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kStay);
+  seen.needs.groups[0] = Lacking(2, 0.5);
+  NextWindow(&schedule, &seen);
+  EXPECT_NEAR(static_cast<double>(seen.now_ns - ended_ns) / 1e9, 4, 0.1);
+}
+
+TEST(CounterSchedule, ALaterRoundIsOfTheGroupsThatAreWorthIt) {
+  ScheduleOptions options = kAtOnce;
+  options.budget_ratio.reset();
+  CounterSchedule schedule(options, kTwoKinds, 0);
+  ScheduleObservation seen = At(10 * kMs);
+  SampleOneWindow(&schedule, &seen, 0, 400 * kMs);
+  schedule.Step(seen);
+  // Little for the first group, much for the second, again and again: the first waits for its part of the run, no
+  // longer.
+  seen.needs.groups[0] = Lacking(1, 0.01);
+  const uint64_t waits_since_ns = seen.now_ns;
+  uint64_t opened_ns = 0;
+  int others = 0;
+  while (opened_ns == 0 && others < 100) {
+    seen.needs.groups[1] = Lacking(4, 0.5);
+    if (NextWindow(&schedule, &seen).group == 0) {
+      opened_ns = seen.now_ns;
+      break;
+    }
+    ++others;
+    seen.now_ns += 100 * kMs;
+    seen.samples += 12;
+    seen.needs.groups[1] = {};
+    ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToTiming);
+  }
+  EXPECT_GE(others, 2);
+  EXPECT_NEAR(static_cast<double>(opened_ns - waits_since_ns) / 1e9, 10, 1.5);
+}
+
+TEST(CounterSchedule, ARoundWithoutAWindowIsNotTheFirst) {
+  CounterSchedule schedule(kAtOnce, kTwoKinds, 0);
+  ScheduleObservation seen = At(10 * kMs);
+  seen.rotation_ns = 2 * kSecond;  // More than the first round may cost.
+  EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kStay);
+  seen.needs.groups[0] = {};
+  EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kStay);
+  EXPECT_EQ(schedule.AllowanceNs(seen.now_ns), 1500 * kMs);
+}
+
+TEST(CounterSchedule, RemembersThatAProgramRunsAhead) {
+  ScheduleOptions options = kAtOnce;
+  options.settle_ns = 0;
+  options.budget_ratio.reset();
+  CounterSchedule schedule(options, kTwoKinds, 0);
+  ScheduleObservation seen = At(10 * kMs);
+  ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToCounters);
+  EXPECT_FALSE(schedule.Step(seen).drain_allowed);
+  ++seen.busy_skips;
+  seen.now_ns += 500 * kMs;
+  EXPECT_TRUE(schedule.Step(seen).drain_allowed);
+  seen.samples += 12;
+  seen.needs.groups[0] = {};
+  ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToTiming);
+  seen.needs.groups[1] = Lacking(4, 1);
+  ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToCounters);
+  EXPECT_TRUE(schedule.Step(seen).drain_allowed);
+}
+
+TEST(CounterSchedule, DrainsOnlyWhenTheBudgetPaysForTheRangesAfterIt) {
+  ScheduleOptions options = kAtOnce;
+  options.first_round_ns = 1'000 * kMs;
+  CounterSchedule schedule(options, {kTwoKinds, 1}, 0);
+  ScheduleObservation seen = At(10 * kMs);
+  seen.hardware_range_ns = 1 * kMs;
+  seen.drain_ns = 100 * kMs;
+  ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToCounters);
+  schedule.Step(seen);  // The session is open.
+  ++seen.busy_skips;
+  seen.now_ns += 500 * kMs;
+  seen.cost_ns = 800 * kMs;
+  EXPECT_TRUE(schedule.Step(seen).drain_allowed);  // 200 ms for 100 + 12.
+  seen.cost_ns = 950 * kMs;
+  ++seen.samples;
+  EXPECT_TRUE(schedule.Step(seen).ranges_allowed);  // The drain is paid: range after range.
+  seen.cost_ns = 1'000 * kMs;
+  EXPECT_NE(schedule.Step(seen).ranges_allowed, true);
+  // 6 per cent more are enough for a range, not for another drain.
+  CounterSchedule later(options, {kTwoKinds, 1}, 0);
+  seen = At(40 * kSecond);
+  seen.hardware_range_ns = 1 * kMs;
+  seen.drain_ns = 100 * kMs;
+  ASSERT_EQ(later.Step(seen).action, ScheduleAction::kToCounters);
+  later.Step(seen);  // The session is open.
+  ++seen.busy_skips;
+  seen.now_ns += 500 * kMs;
+  ASSERT_TRUE(later.Step(seen).drain_allowed);
+  seen.cost_ns = later.AllowanceNs(seen.now_ns);
+  EXPECT_FALSE(later.Step(seen).ranges_allowed);
+  seen.now_ns += 1'000 * kMs;
+  EXPECT_FALSE(later.Step(seen).ranges_allowed);
+  seen.now_ns += 1'500 * kMs;
+  EXPECT_TRUE(later.Step(seen).drain_allowed);
 }
 
 // Whatever is observed, however little sense it makes, the steps keep their rules.

@@ -112,7 +112,7 @@ TEST_F(SamplingNeedsTest, PicksTheSignaturesThatMakeUpNinetyNinePerCent) {
 }
 
 TEST_F(SamplingNeedsTest, PicksWhatComesLateByItsShareOfLate) {
-  Add(1, 1, 1'000'000'000, 100);
+  const uint32_t early = Add(1, 1, 1'000'000'000, 100);
   needs_.Rank();
   // 1 per cent of the whole run, nearly all of the last second.
   const uint32_t late = Add(2, 2, 100'000, 1);
@@ -122,6 +122,16 @@ TEST_F(SamplingNeedsTest, PicksWhatComesLateByItsShareOfLate) {
   }
   EXPECT_TRUE(needs_.Wants(late, kLight));
   EXPECT_GT(needs_.Summarise().groups[kLight].share_ratio, 0.5);
+  // And what was there before remains.
+  EXPECT_TRUE(needs_.Wants(early, kLight));
+}
+
+TEST_F(SamplingNeedsTest, NothingFadesWhileNothingIsTimed) {
+  Add(1, 1, 1'000'000'000, 10);
+  for (int i = 0; i < 200; ++i) needs_.Rank();
+  const uint32_t small = Add(2, 2, 1'000'000);
+  needs_.Rank();
+  EXPECT_FALSE(needs_.Wants(small, kLight));
 }
 
 TEST_F(SamplingNeedsTest, RanksByTimeAndLimitsByRanges) {
