@@ -12,6 +12,7 @@
 #include "analysis/model/banks.h"
 #include "analysis/model/check.h"
 #include "analysis/model/divergence.h"
+#include "analysis/model/element.h"
 #include "analysis/model/fusion.h"
 #include "analysis/model/gemm.h"
 #include "analysis/model/pointwise.h"
@@ -78,6 +79,20 @@ absl::StatusOr<model::WarpAccess> WarpAccessOf(const Case& lanes) {
   absl::StatusOr<model::WarpAccess> access = model::ListedAccess(addresses, lanes.element_bytes() * per_lane);
   if (access.ok()) access->active_mask &= mask;
   return access;
+}
+
+struct OperandBits {
+  int64_t a = 0;
+  int64_t b = 0;
+};
+
+template <typename Case>
+absl::StatusOr<OperandBits> ElementBitsOf(const Case& item) {
+  const auto a = model::ElementBits("a_element_bytes", item.a_element_bytes());
+  if (!a.ok()) return a.status();
+  const auto b = model::ElementBits("b_element_bytes", item.b_element_bytes());
+  if (!b.ok()) return b.status();
+  return OperandBits{*a, *b};
 }
 
 void SetScheduleCost(const model::GemmSchedule& schedule, const model::ScheduleCost& cost,
@@ -216,12 +231,14 @@ class CaseList {
   absl::Status Stage(const v1::TileStageCase& stage) {
     const v1::Tile& tile = stage.has_tile() ? stage.tile() : manifest_.schedule().tile();
     const v1::Schedule& schedule = manifest_.schedule();
+    const auto widths = ElementBitsOf(stage);
+    if (!widths.ok()) return widths.status();
     const auto result =
         model::EvaluateTileStage({.block_m = tile.m(),
                                   .block_n = tile.n(),
                                   .block_k = tile.k(),
-                                  .a_element_bytes = stage.a_element_bytes(),
-                                  .b_element_bytes = stage.b_element_bytes(),
+                                  .a_element_bits = widths->a,
+                                  .b_element_bits = widths->b,
                                   .accumulator_element_bytes = stage.accumulator_element_bytes(),
                                   .stage_count = Or(stage.has_stage_count(), stage.stage_count(),
                                                     Or(schedule.has_stage_count(), schedule.stage_count(), 1))});
@@ -238,12 +255,16 @@ class CaseList {
 
   absl::Status Gemm(const v1::GemmCase& gemm) {
     const v1::MatrixProduct& size = gemm.has_size() ? gemm.size() : manifest_.operation().matrix_product();
+    const auto widths = ElementBitsOf(gemm);
+    if (!widths.ok()) return widths.status();
+    const auto c_bits = model::ElementBits("c_element_bytes", gemm.c_element_bytes());
+    if (!c_bits.ok()) return c_bits.status();
     const model::Gemm input{.m = size.m(),
                             .n = size.n(),
                             .k = size.k(),
-                            .a_element_bytes = gemm.a_element_bytes(),
-                            .b_element_bytes = gemm.b_element_bytes(),
-                            .c_element_bytes = gemm.c_element_bytes()};
+                            .a_element_bits = widths->a,
+                            .b_element_bits = widths->b,
+                            .c_element_bits = *c_bits};
     const auto result = model::EvaluateGemm(input);
     if (!result.ok()) return result.status();
     v1::Derived::Work out;
@@ -387,12 +408,16 @@ class CaseList {
   absl::Status Schedules(const v1::ScheduleComparison& comparison) {
     const v1::MatrixProduct& size = manifest_.operation().matrix_product();
     const v1::Schedule& schedule = manifest_.schedule();
+    const auto widths = ElementBitsOf(comparison);
+    if (!widths.ok()) return widths.status();
+    const auto c_bits = model::ElementBits("c_element_bytes", comparison.c_element_bytes());
+    if (!c_bits.ok()) return c_bits.status();
     const model::ScheduledGemm operation{.gemm = {.m = size.m(),
                                                   .n = size.n(),
                                                   .k = size.k(),
-                                                  .a_element_bytes = comparison.a_element_bytes(),
-                                                  .b_element_bytes = comparison.b_element_bytes(),
-                                                  .c_element_bytes = comparison.c_element_bytes()},
+                                                  .a_element_bits = widths->a,
+                                                  .b_element_bits = widths->b,
+                                                  .c_element_bits = *c_bits},
                                          .accumulator_element_bytes = comparison.accumulator_element_bytes(),
                                          .pointwise_operation_count = comparison.pointwise_operation_count(),
                                          .pointwise_side_input_bytes = comparison.pointwise_side_input_bytes()};

@@ -18,18 +18,18 @@
 
 namespace gx::model {
 
-// Extents 1 or more, element bytes 1 to 16 each.
+// Extents 1 or more, element bits 1 to 128 each (element.h): 4 for FP4 or INT4, 16 for BF16.
 struct Gemm {
   int64_t m = 1;
   int64_t n = 1;
   int64_t k = 1;
-  int64_t a_element_bytes = 2;
-  int64_t b_element_bytes = 2;
-  int64_t c_element_bytes = 2;
+  int64_t a_element_bits = 16;
+  int64_t b_element_bits = 16;
+  int64_t c_element_bits = 16;
 };
 
 struct GemmWork {
-  int64_t flops = 0;             // 2 m k n
+  int64_t flops = 0;             // 2 m k n, however wide the elements are
   int64_t a_bytes = 0;           // read once
   int64_t b_bytes = 0;           // read once
   int64_t c_bytes = 0;           // written once

@@ -64,7 +64,7 @@ absl::Status CheckSchedule(const ScheduledGemm& operation, const GemmSchedule& s
 
 // C is not the buffer that splits add to.
 bool NeedsConversion(const ScheduledGemm& operation) {
-  return operation.gemm.c_element_bytes != operation.accumulator_element_bytes;
+  return operation.gemm.c_element_bits != operation.accumulator_element_bytes * kBitsPerByte;
 }
 
 absl::Status FindBytes(const ScheduledGemm& operation, const GemmSchedule& schedule, ScheduleCost& cost) {
@@ -116,13 +116,16 @@ absl::Status FindBytes(const ScheduledGemm& operation, const GemmSchedule& sched
   return absl::OkStatus();
 }
 
+// PTX ISA, "TensorCore 5th Generation Family Instructions": tcgen05 of sm_100, sm_103 and sm_110, not of sm_120.
+bool HasTensorMemory(ComputeCapability capability) { return capability.major == 10 || capability.major == 11; }
+
 absl::Status FindResources(const ScheduledGemm& operation, const GemmSchedule& schedule, const ScheduleMachine& machine,
                            ScheduleResources& resources) {
   const BlockTile tile{.block_m = schedule.block_m,
                        .block_n = schedule.block_n,
                        .block_k = schedule.block_k,
-                       .a_element_bytes = operation.gemm.a_element_bytes,
-                       .b_element_bytes = operation.gemm.b_element_bytes,
+                       .a_element_bits = operation.gemm.a_element_bits,
+                       .b_element_bits = operation.gemm.b_element_bits,
                        .accumulator_element_bytes = operation.accumulator_element_bytes,
                        .stage_count = schedule.stage_count};
   const absl::StatusOr<TileStage> stage = EvaluateTileStage(tile);
@@ -131,10 +134,13 @@ absl::Status FindResources(const ScheduledGemm& operation, const GemmSchedule& s
   if (!registers.ok()) return registers.status();
   resources.staging_bytes = stage->staging_bytes;
   resources.accumulator_bytes = stage->accumulator_bytes;
-  resources.accumulator_registers_per_thread = *registers;
-  resources.registers_spill = *registers > kMaxRegistersPerThreadCount - schedule.other_registers_per_thread;
-  resources.registers_per_thread =
-      resources.registers_spill ? kMaxRegistersPerThreadCount : *registers + schedule.other_registers_per_thread;
+  resources.accumulators_in_tensor_memory = machine.accumulators_in_tensor_memory.value_or(
+      machine.exact_limits != nullptr && HasTensorMemory(machine.exact_limits->compute_capability));
+  resources.accumulator_registers_per_thread = resources.accumulators_in_tensor_memory ? 0 : *registers;
+  // A quarter of bytes that fit, and at most 255.
+  const int64_t wanted = resources.accumulator_registers_per_thread + schedule.other_registers_per_thread;
+  resources.registers_spill = wanted > kMaxRegistersPerThreadCount;
+  resources.registers_per_thread = std::min(wanted, kMaxRegistersPerThreadCount);
 
   if (machine.exact_limits != nullptr) {
     const absl::StatusOr<ExactOccupancy> occupancy =
@@ -163,8 +169,10 @@ absl::StatusOr<int64_t> OperandBytes(const Gemm& gemm, const TileGrid& grid, con
                                      int64_t count, int64_t k_count) {
   const absl::StatusOr<PanelReuse> panels = DistinctPanels(grid, order, first, count);
   if (!panels.ok()) return panels.status();
-  // No more than all of A and B, which fit.
-  return (panels->row_count * gemm.a_element_bytes + panels->column_count * gemm.b_element_bytes) * k_count;
+  // No more elements than A and B have.
+  return (PackedBytes(panels->row_count * k_count, gemm.a_element_bits) +
+          PackedBytes(panels->column_count * k_count, gemm.b_element_bits))
+      .Value("wave_operand_bytes");
 }
 
 // The same for work units first to first + count - 1, over as many splits as they reach into.
@@ -187,24 +195,31 @@ absl::StatusOr<int64_t> WaveOperandBytes(const Gemm& gemm, const TileGrid& grid,
   const absl::StatusOr<int64_t> tail =
       OperandBytes(gemm, grid, order, 0, end_tile, k_count(last_split, last_split + 1));
   if (!tail.ok()) return tail.status();
-  int64_t bytes = *head + *tail;
+  // Rounded up to whole bytes apart, parts of elements below a byte may be a little more than the whole.
+  CheckedCount bytes = CheckedCount(*head) + *tail;
   if (last_split - first_split > 1) {
     const absl::StatusOr<int64_t> middle =
         OperandBytes(gemm, grid, order, 0, grid.tile_count, k_count(first_split + 1, last_split));
     if (!middle.ok()) return middle.status();
-    bytes += *middle;
+    bytes = bytes + *middle;
   }
-  return bytes;
+  return bytes.Value("wave_operand_bytes");
+}
+
+// Program ids are flat: all blocks lie along the grid's x.
+absl::Status CheckBlockCount(const ScheduleCost& cost) {
+  return CheckRange("block_count", cost.block_count.value_or(1), 1, kMaxGridX, "blocks along a grid's x");
 }
 
 absl::Status FindWaves(const ScheduledGemm& operation, const GemmSchedule& schedule, const ScheduleMachine& machine,
                        const KSplit& splits, ScheduleCost& cost) {
   if (!schedule.persistent) cost.block_count = cost.work_unit_count;
-  if (cost.resources.blocks_per_sm_count == 0) return CheckPositive("sm_count", machine.sm_count);
+  if (cost.resources.blocks_per_sm_count == 0) return CheckBlockCount(cost);
   const absl::StatusOr<int64_t> slots =
       CheckedProduct("slot_count", machine.sm_count, cost.resources.blocks_per_sm_count);
   if (!slots.ok()) return slots.status();
   if (schedule.persistent) cost.block_count = std::min(*slots, cost.work_unit_count);
+  if (absl::Status status = CheckBlockCount(cost); !status.ok()) return status;
   absl::StatusOr<Waves> waves = ComputeWaves({.grid_block_count = *cost.block_count,
                                               .sm_count = machine.sm_count,
                                               .blocks_per_sm = cost.resources.blocks_per_sm_count,
@@ -219,7 +234,7 @@ absl::Status FindWaves(const ScheduledGemm& operation, const GemmSchedule& sched
   }
   // Persistent blocks take every block_count-th unit, so that a round of them is a wave of neighbours, too.
   const int64_t wave_count = CeilDivide(cost.work_unit_count, *slots);
-  int64_t sum = 0;
+  CheckedCount sum(0);
   for (int64_t wave = 0; wave < wave_count; ++wave) {
     const int64_t first = wave * *slots;
     const absl::StatusOr<int64_t> bytes = WaveOperandBytes(operation.gemm, cost.grid, schedule.order, splits, first,
@@ -227,9 +242,11 @@ absl::Status FindWaves(const ScheduledGemm& operation, const GemmSchedule& sched
     if (!bytes.ok()) return bytes.status();
     if (wave == 0) cost.first_wave_operand_bytes = *bytes;
     if (wave_count > kMaxSummedWaves) return absl::OkStatus();
-    sum += *bytes;  // no more than every tile reads for itself, which fits
+    sum = sum + *bytes;
   }
-  cost.wave_operand_bytes = sum;
+  const absl::StatusOr<int64_t> all = sum.Value("wave_operand_bytes");
+  if (!all.ok()) return all.status();
+  cost.wave_operand_bytes = *all;
   return absl::OkStatus();
 }
 

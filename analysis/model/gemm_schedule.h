@@ -66,13 +66,18 @@ struct ScheduleMachine {
   SmBudget sm = {};
   // Where given, blocks per SM follow from the exact allocation rules, and `sm` is not looked at.
   const SmLimits* exact_limits = nullptr;
+  // The tensor cores add in tensor memory (tcgen05.mma of compute capability 10.x and 11.0) and not in registers; a
+  // kernel that uses mma.sync there does not. Absent: as the capability of `exact_limits` has it, false without them.
+  // How many blocks tensor memory (256 KiB an SM, PTX ISA) has room for is not counted.
+  std::optional<bool> accumulators_in_tensor_memory = std::nullopt;
 };
 
 struct ScheduleResources {
   // Shared memory of a block.
   int64_t staging_bytes = 0;
-  int64_t accumulator_bytes = 0;  // of a block, in registers
-  int64_t accumulator_registers_per_thread = 0;
+  int64_t accumulator_bytes = 0;  // of a block, in registers or in tensor memory
+  bool accumulators_in_tensor_memory = false;
+  int64_t accumulator_registers_per_thread = 0;  // 0 in tensor memory
   // An estimate, at most 255: accumulators and others.
   int64_t registers_per_thread = 0;
   // They would need more than 255: some spill to memory, which nothing here counts.
@@ -103,7 +108,8 @@ struct ScheduleCost {
 
   // Tiles times splits.
   int64_t work_unit_count = 0;
-  // Blocks of the matrix product's kernel. Absent: persistent, and not one block fits.
+  // Blocks of the matrix product's kernel, at most 2^31 - 1 (CUDA's limit along x; more are refused). Absent:
+  // persistent, and not one block fits.
   std::optional<int64_t> block_count;
   // Kernels: the product, zeroing, reduction or conversion, pointwise operations that are not fused.
   int64_t launch_count = 0;

@@ -18,8 +18,8 @@ struct BlockTile {
   int64_t block_m = 128;
   int64_t block_n = 128;
   int64_t block_k = 32;
-  int64_t a_element_bytes = 2;
-  int64_t b_element_bytes = 2;
+  int64_t a_element_bits = 16;
+  int64_t b_element_bits = 16;
   int64_t accumulator_element_bytes = 4;
   // Copies of the A and B tile in shared memory: 1 without overlap, 2 for double buffering.
   int64_t stage_count = 1;
@@ -38,11 +38,12 @@ struct TileStage {
   int64_t accumulator_bytes = 0;
 };
 
-// All fields 1 or more, element bytes 1 to 16.
+// All fields 1 or more, element bits 1 to 128, accumulator bytes 1 to 16.
 [[nodiscard]] absl::StatusOr<TileStage> EvaluateTileStage(const BlockTile& tile);
 
-// 32-bit registers of each thread that the accumulators take, rounded up; threads_per_block 1 to 1024. The first part
-// of a thread's registers only: addresses, fragments and the rest come on top.
+// 32-bit registers of the thread that owns most accumulators: ceil(block_m block_n / threads) of them, packed (two
+// 16-bit ones in a register). threads_per_block 1 to 1024. The first part of a thread's registers only: addresses,
+// fragments and the rest come on top.
 [[nodiscard]] absl::StatusOr<int64_t> AccumulatorRegistersPerThread(const BlockTile& tile, int64_t threads_per_block);
 
 }  // namespace gx::model

@@ -123,9 +123,9 @@ TEST(ExtremeInput, OfProductsAndFusion) {
     const Gemm gemm{.m = values.Next(),
                     .n = values.Next(),
                     .k = values.Next(),
-                    .a_element_bytes = 1 + values.Next() % 20,
-                    .b_element_bytes = 2,
-                    .c_element_bytes = 4};
+                    .a_element_bits = 1 + values.Next() % 140,
+                    .b_element_bits = 16,
+                    .c_element_bits = 32};
     const auto traffic = EvaluateTiledGemm(gemm, values.Next(), values.Next());
     if (traffic.ok()) {
       ++good;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -86,7 +87,7 @@ TEST(EvaluateGemmSchedule, SplitKByAtomicsNeedsAWorkspaceOnlyToConvertFrom) {
   const GemmSchedule schedule{.split_k = 4, .reduction = SplitKReduction::kAtomics};
   const int64_t sums_bytes = 128 * 128 * 4;
   const auto into_c =
-      EvaluateGemmSchedule({.gemm = {.m = 128, .n = 128, .k = 4096, .c_element_bytes = 4}}, schedule, WorkedMachine());
+      EvaluateGemmSchedule({.gemm = {.m = 128, .n = 128, .k = 4096, .c_element_bits = 32}}, schedule, WorkedMachine());
   ASSERT_TRUE(into_c.ok()) << into_c.status();
   EXPECT_EQ(into_c->workspace_bytes, 0);
   // Zeroed once and added to four times, of which one is the writing of C.
@@ -178,6 +179,16 @@ TEST(EvaluateGemmSchedule, ExactAllocationRulesReplaceTheFirstOrderOnes) {
   EXPECT_EQ(rough->resources.staging_bytes, 57 * 1024);
   EXPECT_EQ(rough->resources.blocks_per_sm_count, 4);
   EXPECT_EQ(fine->resources.blocks_per_sm_count, 3);
+  EXPECT_EQ(fine->resources.limiters, LimiterSet{OccupancyLimiter::kSharedMemory});
+  EXPECT_DOUBLE_EQ(fine->resources.occupancy_ratio, 3 * 4 / 64.0);
+  // 255 registers a thread: two blocks of 128 threads out of 65,536.
+  const auto wide = EvaluateGemmSchedule(
+      Square4096(), {.block_k = 16, .threads_per_block = 128, .other_registers_per_thread = 127}, exact);
+  ASSERT_TRUE(wide.ok()) << wide.status();
+  EXPECT_EQ(wide->resources.registers_per_thread, 255);
+  EXPECT_EQ(wide->resources.blocks_per_sm_count, 2);
+  EXPECT_EQ(wide->resources.limiters, LimiterSet{OccupancyLimiter::kRegisters});
+  EXPECT_DOUBLE_EQ(wide->resources.occupancy_ratio, 2 * 4 / 64.0);
 }
 
 TEST(EvaluateGemmSchedule, GroupedOrderTouchesFewerPanelsInAWaveOf108) {
@@ -226,8 +237,8 @@ int64_t BruteForceWaveBytes(const Gemm& gemm, const GemmSchedule& schedule, cons
       const int64_t split = unit / grid.tile_count;
       const auto tile = DecodeProgramId(grid, unit % grid.tile_count, schedule.order);
       const int64_t k = k_begin[static_cast<size_t>(split) + 1] - k_begin[static_cast<size_t>(split)];
-      rows[{split, tile->pid_m}] = tile->valid_m * k * gemm.a_element_bytes;
-      columns[{split, tile->pid_n}] = tile->valid_n * k * gemm.b_element_bytes;
+      rows[{split, tile->pid_m}] = tile->valid_m * k * gemm.a_element_bits / 8;
+      columns[{split, tile->pid_n}] = tile->valid_n * k * gemm.b_element_bits / 8;
     }
     for (const auto& [panel, size] : rows) bytes += size;
     for (const auto& [panel, size] : columns) bytes += size;
@@ -245,9 +256,9 @@ TEST(EvaluateGemmSchedule, BytesOfWavesEqualSetsOfPanelsForRandomSchedules) {
     const ScheduledGemm operation{.gemm = {.m = pick(1, 150),
                                            .n = pick(1, 150),
                                            .k = pick(1, 150),
-                                           .a_element_bytes = pick(1, 4),
-                                           .b_element_bytes = pick(1, 4),
-                                           .c_element_bytes = pick(1, 4)}};
+                                           .a_element_bits = 8 * pick(1, 4),
+                                           .b_element_bits = 8 * pick(1, 4),
+                                           .c_element_bits = 8 * pick(1, 4)}};
     GemmSchedule schedule{.block_m = pick(1, 40),
                           .block_n = pick(1, 40),
                           .block_k = pick(1, 40),
@@ -299,7 +310,7 @@ TEST(EvaluateGemmSchedule, RefusalsNameFieldValueAndLimit) {
   EXPECT_EQ(refusal({.pointwise_side_input_bytes = -1}, {}), "pointwise_side_input_bytes: got -1, expected 0 or more");
   EXPECT_EQ(refusal({.pointwise_side_input_bytes = 5}, {}),
             "pointwise_side_input_bytes: got 5, expected 0 (there is no pointwise operation)");
-  EXPECT_EQ(refusal({.gemm = {.k = 64, .c_element_bytes = 4}, .pointwise_operation_count = 1},
+  EXPECT_EQ(refusal({.gemm = {.k = 64, .c_element_bits = 32}, .pointwise_operation_count = 1},
                     {.split_k = 2, .reduction = SplitKReduction::kAtomics, .fused_pointwise = true}),
             "fused_pointwise: got true with split_k 2, expected false (atomics into C leave no kernel that sees the "
             "finished sums)");
@@ -311,6 +322,131 @@ TEST(EvaluateGemmSchedule, RefusalsNameFieldValueAndLimit) {
             "sm_count: got 0, expected 1 or more");
   EXPECT_EQ(EvaluateGemmSchedule(operation, {}, {.sm_count = 1, .sm = {}}).status().message(),
             "max_blocks_count: got 0, expected 1 or more");
+}
+
+TEST(EvaluateGemmSchedule, EveryOperandIsCountedByItsOwnWidthAndItsOwnEdge) {
+  // A in 8 bits by tiles of 64 rows, B in 32 bits by tiles of 128 columns.
+  const ScheduledGemm operation{.gemm = {.m = 128, .n = 128, .k = 32, .a_element_bits = 8, .b_element_bits = 32}};
+  const auto cost = EvaluateGemmSchedule(operation, {.block_m = 64, .stage_count = 1}, WorkedMachine());
+  ASSERT_TRUE(cost.ok()) << cost.status();
+  EXPECT_EQ(cost->resources.staging_bytes, 64 * 32 * 1 + 128 * 32 * 4);
+  EXPECT_EQ(cost->operand_read_bytes, 128 * 32 * 1 + 2 * 128 * 32 * 4);
+  EXPECT_EQ(cost->first_wave_operand_bytes, 128 * 32 * 1 + 128 * 32 * 4);
+}
+
+TEST(EvaluateGemmSchedule, WeightsOfFourBitsAreReadPacked) {
+  const ScheduledGemm operation{.gemm = {.m = 128, .n = 4096, .k = 4096, .b_element_bits = 4}};
+  const auto cost = EvaluateGemmSchedule(operation, {.split_k = 2}, WorkedMachine());
+  ASSERT_TRUE(cost.ok()) << cost.status();
+  EXPECT_EQ(cost->useful_flops, 2 * int64_t{128} * 4096 * 4096);
+  EXPECT_EQ(cost->resources.staging_bytes, 2 * (128 * 32 * 2 + 32 * 128 / 2));
+  EXPECT_EQ(cost->operand_read_bytes, 32 * int64_t{128 * 4096 * 2} + 4096 * 4096 / 2);
+  EXPECT_EQ(cost->wave_operand_bytes, 128 * 4096 * 2 + 4096 * 4096 / 2);
+  // Odd parts of 4-bit rows are rounded up, by the wave.
+  const auto odd = EvaluateGemmSchedule({.gemm = {.m = 3, .n = 1, .k = 1, .a_element_bits = 4, .b_element_bits = 8}},
+                                        {.block_m = 1, .block_n = 1, .block_k = 1}, WorkedMachine());
+  ASSERT_TRUE(odd.ok());
+  EXPECT_EQ(odd->wave_operand_bytes, 2 + 1);
+}
+
+TEST(EvaluateGemmSchedule, PartialSumsHaveTheAccumulatorsWidthAndTheMatrixesEdges) {
+  // 130 x 70: the tiles cover 256 x 128.
+  const Gemm gemm{.m = 130, .n = 70, .k = 64};
+  const auto wide = EvaluateGemmSchedule({.gemm = gemm}, {.split_k = 2}, WorkedMachine());
+  ASSERT_TRUE(wide.ok());
+  EXPECT_EQ(wide->workspace_bytes, 2 * 130 * 70 * 4);
+  EXPECT_EQ(wide->resources.accumulator_bytes, 128 * 128 * 4);
+  const ScheduledGemm half{.gemm = gemm, .accumulator_element_bytes = 2};
+  const auto narrow = EvaluateGemmSchedule(half, {.split_k = 2}, WorkedMachine());
+  ASSERT_TRUE(narrow.ok());
+  EXPECT_EQ(narrow->workspace_bytes, 2 * 130 * 70 * 2);
+  EXPECT_EQ(narrow->resources.accumulator_bytes, 128 * 128 * 2);
+  EXPECT_EQ(narrow->resources.accumulator_registers_per_thread, 32);
+  // As wide as C: atomics need no buffer, and no kernel that converts.
+  const auto atomics =
+      EvaluateGemmSchedule(half, {.split_k = 2, .reduction = SplitKReduction::kAtomics}, WorkedMachine());
+  ASSERT_TRUE(atomics.ok());
+  EXPECT_EQ(atomics->workspace_bytes, 0);
+  EXPECT_EQ(atomics->reduction_bytes, 2 * 130 * 70 * 2);
+  EXPECT_EQ(atomics->launch_count, 2);
+  const auto converted =
+      EvaluateGemmSchedule({.gemm = gemm}, {.split_k = 2, .reduction = SplitKReduction::kAtomics}, WorkedMachine());
+  ASSERT_TRUE(converted.ok());
+  EXPECT_EQ(converted->workspace_bytes, 130 * 70 * 4);
+  EXPECT_EQ(converted->reduction_bytes, 4 * 130 * 70 * 4);
+  EXPECT_EQ(converted->launch_count, 3);
+}
+
+TEST(EvaluateGemmSchedule, EveryPointwiseOperationIsALaunchUnlessFused) {
+  const ScheduledGemm three{.gemm = {.m = 256, .n = 256, .k = 256, .c_element_bits = 32},
+                            .pointwise_operation_count = 3};
+  const int64_t round_trip = 2 * 256 * 256 * 4;
+  const auto cost = [&three](const GemmSchedule& schedule) {
+    return *EvaluateGemmSchedule(three, schedule, WorkedMachine());
+  };
+  EXPECT_EQ(cost({}).launch_count, 4);
+  EXPECT_EQ(cost({}).pointwise_bytes, 3 * round_trip);
+  EXPECT_EQ(cost({.split_k = 2}).launch_count, 5);
+  EXPECT_EQ(cost({.fused_pointwise = true}).launch_count, 1);
+  EXPECT_EQ(cost({.fused_pointwise = true}).saved_round_trip_bytes, 3 * round_trip);
+  EXPECT_EQ(cost({.split_k = 2, .fused_pointwise = true}).launch_count, 2);
+  // One part of K adds nothing by atomics, so that its kernel sees the finished sums.
+  EXPECT_EQ(cost({.reduction = SplitKReduction::kAtomics, .fused_pointwise = true}).launch_count, 1);
+}
+
+TEST(EvaluateGemmSchedule, AccumulatorsInTensorMemoryTakeNoRegisters) {
+  const ScheduledGemm operation = Square4096();
+  const GemmSchedule schedule{
+      .block_m = 256, .block_n = 256, .threads_per_block = 128, .other_registers_per_thread = 64};
+  const auto on = [&](ComputeCapability capability, std::optional<bool> tensor_memory) {
+    return EvaluateGemmSchedule(operation, schedule,
+                                {.sm_count = 132,
+                                 .exact_limits = *FindSmLimits(capability),
+                                 .accumulators_in_tensor_memory = tensor_memory})
+        ->resources;
+  };
+  for (const ComputeCapability capability : {ComputeCapability{10, 0}, {10, 3}, {11, 0}}) {
+    const ScheduleResources resources = on(capability, std::nullopt);
+    EXPECT_TRUE(resources.accumulators_in_tensor_memory);
+    EXPECT_FALSE(resources.registers_spill);
+    EXPECT_EQ(resources.accumulator_registers_per_thread, 0);
+    EXPECT_EQ(resources.registers_per_thread, 64);
+    EXPECT_EQ(resources.accumulator_bytes, 256 * 1024);
+    // As mma.sync has it.
+    EXPECT_TRUE(on(capability, false).registers_spill);
+    EXPECT_EQ(on(capability, false).accumulator_registers_per_thread, 512);
+  }
+  for (const ComputeCapability capability : {ComputeCapability{9, 0}, {12, 0}}) {
+    EXPECT_FALSE(on(capability, std::nullopt).accumulators_in_tensor_memory);
+    EXPECT_TRUE(on(capability, std::nullopt).registers_spill);
+  }
+  EXPECT_FALSE(on({9, 0}, true).registers_spill);
+  // Without exact limits the capability is not known.
+  EXPECT_TRUE(EvaluateGemmSchedule(operation, schedule, WorkedMachine())->resources.registers_spill);
+}
+
+TEST(EvaluateGemmSchedule, AGridHasNoMoreBlocksThanCudaAllows) {
+  const GemmSchedule single{.block_m = 1, .block_n = 1, .block_k = 1};
+  const auto blocks = [&single](int64_t m, bool persistent) {
+    GemmSchedule schedule = single;
+    schedule.persistent = persistent;
+    return EvaluateGemmSchedule({.gemm = {.m = m}}, schedule, WorkedMachine());
+  };
+  EXPECT_TRUE(blocks(2'147'483'647, false).ok());
+  EXPECT_EQ(blocks(2'147'483'648, false).status().message(),
+            "block_count: got 2147483648, expected 1 to 2147483647 (blocks along a grid's x)");
+  // As many as are resident.
+  EXPECT_TRUE(blocks(2'147'483'648, true).ok());
+  // Where not one fits the grid is as impossible.
+  GemmSchedule too_large = single;
+  too_large.stage_count = 1 << 20;
+  EXPECT_EQ(EvaluateGemmSchedule({.gemm = {.m = 2'147'483'648}}, too_large, WorkedMachine()).status().message(),
+            "block_count: got 2147483648, expected 1 to 2147483647 (blocks along a grid's x)");
+}
+
+TEST(EvaluateGemmSchedule, AStepAlongKThatDoesNotFitIsRefused) {
+  EXPECT_EQ(EvaluateGemmSchedule({}, {.block_k = kMax / 2}, WorkedMachine()).status().message(),
+            "issued_flops: about 1.51116e+23, expected -9223372036854775808 to 9223372036854775807");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ TEST(EvaluateTileStage, TheWorkedTiles) {
        32'768,
        16'384},
       {"FP8 times FP16: by operand, 128 x 64 and 64 x 256",
-       {.block_m = 128, .block_n = 256, .block_k = 64, .a_element_bytes = 1, .b_element_bytes = 2, .stage_count = 4},
+       {.block_m = 128, .block_n = 256, .block_k = 64, .a_element_bits = 8, .b_element_bits = 16, .stage_count = 4},
        4'194'304,
        8192 + 32'768,
        4'194'304.0 / 40'960,
@@ -50,8 +50,8 @@ TEST(EvaluateTileStage, TheWorkedTiles) {
        {.block_m = 1,
         .block_n = 1,
         .block_k = 1,
-        .a_element_bytes = 16,
-        .b_element_bytes = 16,
+        .a_element_bits = 128,
+        .b_element_bits = 128,
         .accumulator_element_bytes = 16},
        2,
        32,
@@ -77,6 +77,10 @@ TEST(AccumulatorRegistersPerThread, AreTheTileOverTheThreads) {
   EXPECT_EQ(*AccumulatorRegistersPerThread({}, 128), 128);
   EXPECT_EQ(*AccumulatorRegistersPerThread({.accumulator_element_bytes = 2}, 256), 32);
   EXPECT_EQ(*AccumulatorRegistersPerThread({.block_m = 3, .block_n = 3}, 4), 3);
+  // Five of 16 bytes on four threads: one thread owns two.
+  EXPECT_EQ(*AccumulatorRegistersPerThread({.block_m = 1, .block_n = 5, .accumulator_element_bytes = 16}, 4), 8);
+  // Three of 2 bytes: two share a register.
+  EXPECT_EQ(*AccumulatorRegistersPerThread({.block_m = 1, .block_n = 9, .accumulator_element_bytes = 2}, 4), 2);
 }
 
 TEST(EvaluateTileStage, RefusalsNameFieldValueAndLimit) {
@@ -84,8 +88,9 @@ TEST(EvaluateTileStage, RefusalsNameFieldValueAndLimit) {
   EXPECT_EQ(EvaluateTileStage({.block_n = -3}).status().message(), "block_n: got -3, expected 1 or more");
   EXPECT_EQ(EvaluateTileStage({.block_k = 0}).status().message(), "block_k: got 0, expected 1 or more");
   EXPECT_EQ(EvaluateTileStage({.stage_count = 0}).status().message(), "stage_count: got 0, expected 1 or more");
-  EXPECT_EQ(EvaluateTileStage({.a_element_bytes = 17}).status().message(), "a_element_bytes: got 17, expected 1 to 16");
-  EXPECT_EQ(EvaluateTileStage({.b_element_bytes = 0}).status().message(), "b_element_bytes: got 0, expected 1 to 16");
+  EXPECT_EQ(EvaluateTileStage({.a_element_bits = 136}).status().message(),
+            "a_element_bits: got 136, expected 1 to 128");
+  EXPECT_EQ(EvaluateTileStage({.b_element_bits = 0}).status().message(), "b_element_bits: got 0, expected 1 to 128");
   EXPECT_EQ(EvaluateTileStage({.accumulator_element_bytes = 32}).status().message(),
             "accumulator_element_bytes: got 32, expected 1 to 16");
   const int64_t large = int64_t{1} << 31;
@@ -100,6 +105,15 @@ TEST(EvaluateTileStage, RefusalsNameFieldValueAndLimit) {
   EXPECT_EQ(AccumulatorRegistersPerThread({}, 0).status().message(), "threads_per_block: got 0, expected 1 to 1024");
   EXPECT_EQ(AccumulatorRegistersPerThread({}, 1025).status().message(),
             "threads_per_block: got 1025, expected 1 to 1024");
+}
+
+TEST(EvaluateTileStage, WeightsOfFourBitsTakeHalfAByteEach) {
+  const auto stage = EvaluateTileStage({.b_element_bits = 4, .stage_count = 3});
+  ASSERT_TRUE(stage.ok());
+  EXPECT_EQ(stage->a_bytes, 8192);
+  EXPECT_EQ(stage->b_bytes, 2048);
+  EXPECT_EQ(stage->staging_bytes, 3 * 10'240);
+  EXPECT_EQ(stage->flops, 1'048'576);
 }
 
 }  // namespace
