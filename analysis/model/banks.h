@@ -44,7 +44,7 @@ struct BankCount {
   // Over all passes.
   int64_t wavefront_count = 0;
   // What the same lanes would take without conflicts: one a pass. For a full warp it is also requested bytes / 128,
-  // rounded up.
+  // rounded up, unless uniform pairs share a pass.
   int64_t ideal_wavefront_count = 0;
 
   int64_t excess_wavefront_count() const { return wavefront_count - ideal_wavefront_count; }

@@ -6,16 +6,9 @@
 
 #include "analysis/model/check.h"
 #include "analysis/model/checked_count.h"
+#include "analysis/model/quotient.h"
 
 namespace gx::model {
-namespace {
-
-std::optional<double> Quotient(int64_t part, int64_t whole) {
-  if (whole == 0) return std::nullopt;
-  return static_cast<double>(part) / static_cast<double>(whole);
-}
-
-}  // namespace
 
 std::optional<double> SectorCount::sector_efficiency() const { return Quotient(requested_bytes, transferred_bytes()); }
 
@@ -60,6 +53,13 @@ absl::StatusOr<SectorCount> CountSectors(const WarpAccess& access, int64_t secto
 
 absl::Status SectorTotals::Add(const SectorCount& request) {
   if (request.active_lane_count == 0) return absl::OkStatus();
+  if (sector_bytes != 0) {
+    if (absl::Status status =
+            CheckRange("sector_bytes", request.sector_bytes, sector_bytes, sector_bytes, "as the requests before");
+        !status.ok()) {
+      return status;
+    }
+  }
   absl::StatusOr<int64_t> requests = (CheckedCount(request_count) + 1).Value("request_count");
   if (!requests.ok()) return requests.status();
   absl::StatusOr<int64_t> requested =
@@ -69,6 +69,7 @@ absl::Status SectorTotals::Add(const SectorCount& request) {
       (CheckedCount(transferred_bytes) + CheckedCount(request.sector_count) * request.sector_bytes)
           .Value("transferred_bytes");
   if (!transferred.ok()) return transferred.status();
+  sector_bytes = request.sector_bytes;
   request_count = *requests;
   requested_bytes = *requested;
   transferred_bytes = *transferred;

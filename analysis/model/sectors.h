@@ -5,9 +5,11 @@
 // 32-byte transactions as cover the addresses of the warp); Nsight Compute Profiling Guide, "Memory Tables" (a sector
 // is 32 bytes, a cache line 128 bytes, four sectors). Both are the same count here, with another width.
 //
-// Lanes of 8 and 16 bytes ask for more than the 128 bytes that one pass through the cache carries: the hardware serves
-// the request in 2 passes of 16 lanes, or 4 of 8. Sectors are counted once over the whole request, as the counters do
-// (l1tex__t_sectors); two passes that touch the same sector are one sector.
+// Sectors are counted once over the whole request. Hardware may serve lanes of 8 or 16 bytes in several passes, since
+// together they ask for more than a line of 128 bytes; a sector that two such passes touch is one sector here and may
+// be more in a profiler's counter.
+//
+// Addresses that are no multiple of the lane's width fault on the device (warp_access.h); they are counted as bytes.
 //
 // It is a count at the boundary of the request. Caches may serve a sector that a neighbouring warp brought: it does not
 // say how many bytes of DRAM moved.
@@ -53,13 +55,15 @@ struct SectorCount {
 
 // Sums over requests of one sector width. Requests without an active lane are not issued and not counted.
 struct SectorTotals {
+  // Of the requests; 0 before the first.
+  int64_t sector_bytes = 0;
   int64_t request_count = 0;
   int64_t requested_bytes = 0;
   int64_t unique_bytes = 0;  // unique within each request
   int64_t sector_count = 0;
   int64_t transferred_bytes = 0;
 
-  // An error, and nothing added, where a sum does not fit.
+  // An error, and nothing added, where a sum does not fit or the sector width is not that of the requests before.
   [[nodiscard]] absl::Status Add(const SectorCount& request);
   // Absent without a request.
   std::optional<double> sectors_per_request() const;

@@ -1,6 +1,7 @@
 #include "analysis/model/tile_access.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,14 @@ constexpr int64_t kMaxTileRequests = int64_t{1} << 20;
 absl::Status CheckMatrix(const MatrixView& matrix) {
   if (absl::Status status = CheckPositive("rows", matrix.rows); !status.ok()) return status;
   if (absl::Status status = CheckPositive("columns", matrix.columns); !status.ok()) return status;
+  if (matrix.rows > 1 && !matrix.row_stride_elements.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("row_stride_elements: got none, expected one for ", matrix.rows, " rows"));
+  }
+  if (matrix.columns > 1 && !matrix.column_stride_elements.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("column_stride_elements: got none, expected one for ", matrix.columns, " columns"));
+  }
   return CheckRange("element_bytes", matrix.element_bytes, 1, kMaxBytesPerLane);
 }
 
@@ -31,9 +40,8 @@ absl::Status NotDivided(int64_t elements_per_lane, absl::string_view what, int64
       absl::StrCat("elements_per_lane: got ", elements_per_lane, ", expected a divisor of the ", what, ", ", extent));
 }
 
-// A vector is one access only where its elements are neighbours in memory and all on one side of the edge.
-absl::Status CheckVector(const MatrixView& matrix, const TileOrigin& origin, int64_t elements_per_lane,
-                         OwnerAxis axis) {
+// A vector is one access only where its elements are neighbours in memory.
+absl::Status CheckVector(const MatrixView& matrix, int64_t elements_per_lane, OwnerAxis axis) {
   if (elements_per_lane == 1) return absl::OkStatus();
   const bool along_row = axis == OwnerAxis::kAlongRow;
   if (absl::Status status =
@@ -41,21 +49,26 @@ absl::Status CheckVector(const MatrixView& matrix, const TileOrigin& origin, int
       !status.ok()) {
     return status;
   }
-  const int64_t stride = along_row ? matrix.column_stride_elements : matrix.row_stride_elements;
-  if (absl::Status status = CheckRange(along_row ? "column_stride_elements" : "row_stride_elements", stride, 1, 1,
-                                       "a lane loads several elements at once");
-      !status.ok()) {
-    return status;
-  }
-  const int64_t extent = along_row ? matrix.columns : matrix.rows;
-  if (extent % elements_per_lane != 0) {
-    return NotDivided(elements_per_lane, along_row ? "matrix's columns" : "matrix's rows", extent);
-  }
-  const int64_t first = along_row ? origin.column : origin.row;
-  if (first % elements_per_lane != 0) {
-    return NotDivided(elements_per_lane, along_row ? "tile's first column" : "tile's first row", first);
-  }
-  return absl::OkStatus();
+  // Absent: the axis has one element, and no vector of several lies inside.
+  const std::optional<int64_t>& stride = along_row ? matrix.column_stride_elements : matrix.row_stride_elements;
+  return CheckRange(along_row ? "column_stride_elements" : "row_stride_elements", stride.value_or(1), 1, 1,
+                    "a lane loads several elements at once");
+}
+
+// It is also one access only where it does not straddle the edge, and starts at a multiple of its width.
+absl::Status CheckVectorOfLane(size_t lane, int64_t elements_per_lane, OwnerAxis axis, int64_t first, int64_t extent) {
+  if (elements_per_lane <= extent - first) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("elements_per_lane: got ", elements_per_lane, ", expected at most ", extent - first, " (lane ", lane,
+                   " starts at ", axis == OwnerAxis::kAlongRow ? "column " : "row ", first, " of ", extent, ")"));
+}
+
+absl::Status CheckVectorAddress(size_t lane, const WarpAccess& access) {
+  const int64_t address = access.lane_address_bytes[lane];
+  if (address % access.bytes_per_lane == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("lane_address_bytes[", lane, "]: got ", address,
+                                                 ", expected a multiple of the vector's ", access.bytes_per_lane,
+                                                 " bytes (base, strides and tile decide)"));
 }
 
 }  // namespace
@@ -104,7 +117,10 @@ absl::StatusOr<WarpAccess> TileAccess(const MatrixView& matrix, const TileOrigin
   if (absl::Status status = CheckRange("elements_per_lane", elements_per_lane, 1, kMaxBytesPerLane); !status.ok()) {
     return status;
   }
-  if (absl::Status status = CheckVector(matrix, origin, elements_per_lane, axis); !status.ok()) return status;
+  if (absl::Status status = CheckVector(matrix, elements_per_lane, axis); !status.ok()) return status;
+  const bool along_row = axis == OwnerAxis::kAlongRow;
+  const int64_t row_stride_elements = matrix.row_stride_elements.value_or(0);
+  const int64_t column_stride_elements = matrix.column_stride_elements.value_or(0);
   WarpAccess access;
   access.active_mask = 0;
   access.bytes_per_lane = matrix.element_bytes * elements_per_lane;
@@ -113,18 +129,25 @@ absl::StatusOr<WarpAccess> TileAccess(const MatrixView& matrix, const TileOrigin
     if (!element.owned) continue;
     if (absl::Status status = CheckNotNegative("owned row", element.row); !status.ok()) return status;
     if (absl::Status status = CheckNotNegative("owned column", element.column); !status.ok()) return status;
-    const int64_t along = axis == OwnerAxis::kAlongRow ? element.column : element.row;
-    if (along % elements_per_lane != 0) return NotDivided(elements_per_lane, "lane's first element", along);
     // The edge mask: origin + element < extent, written so that no sum can wrap however far outside it is.
     if (origin.row >= matrix.rows - element.row) continue;
     if (origin.column >= matrix.columns - element.column) continue;
-    const CheckedCount offset_elements = CheckedCount(origin.row + element.row) * matrix.row_stride_elements +
-                                         CheckedCount(origin.column + element.column) * matrix.column_stride_elements;
+    const int64_t row = origin.row + element.row;
+    const int64_t column = origin.column + element.column;
+    if (absl::Status status = CheckVectorOfLane(lane, elements_per_lane, axis, along_row ? column : row,
+                                                along_row ? matrix.columns : matrix.rows);
+        !status.ok()) {
+      return status;
+    }
+    const CheckedCount offset_elements =
+        CheckedCount(row) * row_stride_elements + CheckedCount(column) * column_stride_elements;
     const absl::StatusOr<int64_t> address =
         (CheckedCount(matrix.base_bytes) + offset_elements * matrix.element_bytes).Value("lane_address_bytes");
     if (!address.ok()) return address.status();
     access.lane_address_bytes[lane] = *address;
     access.active_mask |= 1U << lane;
+    if (elements_per_lane == 1) continue;
+    if (absl::Status status = CheckVectorAddress(lane, access); !status.ok()) return status;
   }
   if (absl::Status status = CheckWarpAccess(access); !status.ok()) return status;
   return access;
@@ -177,7 +200,7 @@ absl::StatusOr<BankTotals> CountTileBanks(const MatrixView& shared, const OwnerM
     if (banks->active_lane_count == 0) continue;
     ++totals.request_count;
     totals.worst_degree = std::max(totals.worst_degree, banks->conflict_degree);
-    // At most 2^20 requests of 128 wavefronts.
+    // At most 2^20 requests of 32 wavefronts each (a bank has no more than one word of a lane).
     totals.wavefront_count += banks->wavefront_count;
     totals.ideal_wavefront_count += banks->ideal_wavefront_count;
   }

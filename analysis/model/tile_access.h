@@ -17,6 +17,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "analysis/model/banks.h"
@@ -30,8 +31,9 @@ namespace gx::model {
 struct MatrixView {
   int64_t rows = 1;
   int64_t columns = 1;
-  int64_t row_stride_elements = 1;
-  int64_t column_stride_elements = 1;
+  // Absent is refused where there is more than one row, or column: no layout is taken for granted.
+  std::optional<int64_t> row_stride_elements = std::nullopt;
+  std::optional<int64_t> column_stride_elements = std::nullopt;
   int64_t element_bytes = 2;  // 1 to 32
   // From any origin; with negative strides it must leave room below.
   int64_t base_bytes = 0;
@@ -45,8 +47,9 @@ enum class OwnerAxis { kAlongRow, kAlongColumn };
 struct OwnerMap {
   int64_t tile_rows = 1;
   int64_t tile_columns = 1;
-  // A vector of this many elements along the axis. It must divide the tile's and the matrix's extent along the axis and
-  // the tile's origin, and the elements must be adjacent in memory (stride 1): else no single access could load it.
+  // A vector of this many elements along the axis. It must divide the tile's extent along the axis, and the elements
+  // must be adjacent in memory (stride 1). No single access could load a vector that is not all inside or all outside
+  // the matrix, or whose address is no multiple of its bytes: a request with an active lane of that kind is refused.
   int64_t elements_per_lane = 1;
   OwnerAxis axis = OwnerAxis::kAlongRow;
 

@@ -9,6 +9,14 @@
 
 namespace gx::model {
 
+bool WarpAccess::is_naturally_aligned() const {
+  if (bytes_per_lane <= 0 || !std::has_single_bit(static_cast<uint64_t>(bytes_per_lane))) return false;
+  for (int64_t lane = 0; lane < kWarpLanes; ++lane) {
+    if (active(lane) && lane_address_bytes[static_cast<size_t>(lane)] % bytes_per_lane != 0) return false;
+  }
+  return true;
+}
+
 absl::Status CheckWarpAccess(const WarpAccess& access) {
   if (absl::Status status = CheckRange("bytes_per_lane", access.bytes_per_lane, 1, kMaxBytesPerLane); !status.ok()) {
     return status;

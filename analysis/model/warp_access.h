@@ -3,7 +3,9 @@
 //
 // Source: CUDA Programming Guide, "SIMT Architecture" (32 lanes, inactive lanes are masked) and "Device Memory
 // Accesses" (a request is made by a warp, of words of 1, 2, 4, 8 or 16 bytes a lane; PTX ISA 8.8 adds 32 bytes for
-// global memory on compute capability 10.0 and later).
+// global memory on compute capability 10.0 and later; an address that is no multiple of that width is undefined in PTX,
+// "ld", and a fault on devices, cudaErrorMisalignedAddress). Addresses are arithmetic here, whatever they are:
+// is_naturally_aligned() says whether a device would serve the access at all.
 //
 // Any thread. Nothing allocates where nothing is wrong.
 //
@@ -37,6 +39,8 @@ struct WarpAccess {
 
   int64_t active_lane_count() const { return std::popcount(active_mask); }
   bool active(int64_t lane) const { return ((active_mask >> lane) & 1U) != 0; }
+  // A width that one access has (a power of two), and every active lane's address a multiple of it.
+  bool is_naturally_aligned() const;
 };
 
 // bytes_per_lane 1 to 32; every active lane's first byte 0 or above and its last byte within 63 bits.
@@ -44,7 +48,8 @@ struct WarpAccess {
 
 // Lane i starts at base_bytes + i * stride_elements * element_bytes.
 struct LaneStride {
-  // Where lane 0 starts: what it is beyond a multiple of 32 or 128 is the misalignment.
+  // Where lane 0 starts: what it is beyond a multiple of 32 or 128 is the misalignment to sectors or lines. One that is
+  // no multiple of a lane's width faults on the device.
   int64_t base_bytes = 0;
   int64_t element_bytes = 4;
   // A vector load: 4 for float4. A lane's width is element_bytes * elements_per_lane, 1 to 32.

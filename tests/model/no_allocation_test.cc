@@ -27,7 +27,7 @@ TEST(NoAllocation, TheCounterSeesARefusalsMessage) {
 
 TEST(NoAllocation, InAccessAndTiles) {
   const WarpAccess access = *StridedAccess({.element_bytes = 16, .stride_elements = 3});
-  const MatrixView matrix{.rows = 500, .columns = 512, .row_stride_elements = 512};
+  const MatrixView matrix{.rows = 500, .columns = 512, .row_stride_elements = 512, .column_stride_elements = 1};
   const OwnerMap map{.tile_rows = 128, .tile_columns = 32, .elements_per_lane = 8};
   const std::array<int64_t, 3> addresses = {64, 0, 32};
   EXPECT_EQ(AllocationsOf([] { return StridedAccess({.base_bytes = 4}).ok(); }), 0);

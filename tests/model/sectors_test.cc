@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 #include <set>
+#include <vector>
 
 namespace gx::model {
 namespace {
@@ -50,20 +51,13 @@ TEST(CountSectors, TheCasesThatArePublishedAndThoseDoneOnPaper) {
       {"half of the lanes, the even ones", {.active_mask = 0x55555555U}, 32, 4, 64, 64, 0.5},
       {"the first half of the lanes", {.active_mask = 0x0000ffffU}, 32, 2, 64, 64, 1.0},
       {"one lane", {.active_mask = 1U << 17}, 32, 1, 4, 4, 1.0 / 8},
-      {"one lane across two sectors", {.base_bytes = 30, .element_bytes = 4, .active_mask = 1}, 32, 2, 4, 4, 1.0 / 16},
-      {"lanes that overlap by two bytes of four",
-       {.element_bytes = 2, .elements_per_lane = 2, .stride_elements = 1},
-       32,
-       3,
-       128,
-       66,
-       128.0 / 96},
       {"an array of structures of 12 bytes, one member", {.stride_elements = 3}, 32, 12, 128, 128, 1.0 / 3},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.source);
     const auto access = StridedAccess(c.lanes);
     ASSERT_TRUE(access.ok()) << access.status();
+    EXPECT_TRUE(access->is_naturally_aligned());
     const auto sectors = CountSectors(*access, c.sector_bytes);
     ASSERT_TRUE(sectors.ok()) << sectors.status();
     EXPECT_EQ(sectors->sector_count, c.sector_count);
@@ -197,6 +191,90 @@ TEST(SectorTotals, ASumThatDoesNotFitIsRefusedAndChangesNothing) {
             "transferred_bytes: about 9.22337e+18, expected -9223372036854775808 to 9223372036854775807");
   EXPECT_EQ(totals.requested_bytes, 100);
   EXPECT_EQ(totals.request_count, 0);
+}
+
+TEST(CountSectors, AddressesThatWouldFaultAreArithmetic) {
+  // One lane of 4 bytes across two sectors; lanes of 4 bytes that overlap by two.
+  const auto across = StridedAccess({.base_bytes = 30, .active_mask = 1});
+  EXPECT_FALSE(across->is_naturally_aligned());
+  EXPECT_EQ(CountSectors(*across)->sector_count, 2);
+  EXPECT_DOUBLE_EQ(*CountSectors(*across)->sector_efficiency(), 1.0 / 16);
+  const auto overlapping = StridedAccess({.element_bytes = 2, .elements_per_lane = 2, .stride_elements = 1});
+  EXPECT_FALSE(overlapping->is_naturally_aligned());
+  EXPECT_EQ(CountSectors(*overlapping)->sector_count, 3);
+  EXPECT_EQ(CountSectors(*overlapping)->unique_bytes, 66);
+  EXPECT_DOUBLE_EQ(*CountSectors(*overlapping)->sector_efficiency(), 128.0 / 96);
+}
+
+TEST(CountSectors, KeysOfACacheAlongTheHeadDimensionAndAcrossTokens) {
+  // K[batch, head, token, dimension], BF16, 128 dimensions, 512 tokens, 8 heads: the row of (1, 3, 40).
+  constexpr int64_t kDimensions = 128;
+  const int64_t row_bytes = ((1 * 8 + 3) * 512 + 40) * kDimensions * 2;
+  const auto along = StridedAccess({.base_bytes = row_bytes, .element_bytes = 2});
+  ASSERT_TRUE(along.ok());
+  EXPECT_EQ(CountSectors(*along)->sector_count, 2);
+  EXPECT_DOUBLE_EQ(*CountSectors(*along)->sector_efficiency(), 1.0);
+  const auto across =
+      StridedAccess({.base_bytes = row_bytes + 5 * 2, .element_bytes = 2, .stride_elements = kDimensions});
+  ASSERT_TRUE(across.ok());
+  EXPECT_EQ(CountSectors(*across)->sector_count, 32);
+  EXPECT_DOUBLE_EQ(*CountSectors(*across)->sector_efficiency(), 1.0 / 16);
+  // A lane that takes 16 dimensions of its token uses whole sectors again.
+  const auto vectors =
+      StridedAccess({.base_bytes = row_bytes, .element_bytes = 2, .elements_per_lane = 16, .stride_elements = 128});
+  ASSERT_TRUE(vectors.ok());
+  EXPECT_DOUBLE_EQ(*CountSectors(*vectors)->sector_efficiency(), 1.0);
+}
+
+TEST(CountSectors, PagesAreCountedWhereTheyLie) {
+  // Pages of 4 tokens of 16 bytes; lane i reads token i, which is row i % 4 of the page that its table names.
+  constexpr int64_t kTokenBytes = 16;
+  constexpr int64_t kPageTokens = 4;
+  const auto request = [](int64_t pool_bytes, const std::vector<int64_t>& page_table) {
+    std::vector<int64_t> addresses;
+    for (int64_t token = 0; token < kWarpLanes; ++token) {
+      const int64_t page = page_table[static_cast<size_t>(token / kPageTokens)];
+      addresses.push_back(pool_bytes + (page * kPageTokens + token % kPageTokens) * kTokenBytes);
+    }
+    return *CountSectors(*ListedAccess(addresses, kTokenBytes));
+  };
+  const std::vector<int64_t> scattered = {9, 2, 31, 4, 17, 23, 40, 12};
+  // A page is two sectors wherever it lies, if the pool starts at a sector: as good as tokens in a row.
+  EXPECT_EQ(request(4096, scattered).sector_count, 16);
+  EXPECT_EQ(request(4096, {0, 1, 2, 3, 4, 5, 6, 7}).sector_count, 16);
+  EXPECT_DOUBLE_EQ(*request(4096, scattered).sector_efficiency(), 1.0);
+  // Half a sector off, every page reaches into a third one, which only neighbours share.
+  EXPECT_EQ(request(4096 + 16, scattered).sector_count, 24);
+  EXPECT_DOUBLE_EQ(*request(4096 + 16, scattered).sector_efficiency(), 2.0 / 3);
+  EXPECT_EQ(request(4096 + 16, {9, 10, 31, 4, 17, 23, 40, 12}).sector_count, 23);
+  EXPECT_EQ(request(4096 + 16, {0, 1, 2, 3, 4, 5, 6, 7}).sector_count, 17);
+  // Two sequences that share a page read its bytes once.
+  EXPECT_EQ(request(4096, {9, 9, 9, 9, 9, 9, 9, 9}).unique_bytes, 64);
+  EXPECT_EQ(request(4096, {9, 9, 9, 9, 9, 9, 9, 9}).sector_count, 2);
+}
+
+TEST(SectorTotals, MoreRequestsThanFitAreRefused) {
+  SectorTotals totals;
+  totals.request_count = kMax;
+  EXPECT_EQ(totals.Add(*CountSectors(*StridedAccess({}))).message(),
+            "request_count: about 9.22337e+18, expected -9223372036854775808 to 9223372036854775807");
+  EXPECT_EQ(totals.sector_count, 0);
+  totals = {};
+  totals.requested_bytes = kMax;
+  EXPECT_EQ(totals.Add(*CountSectors(*StridedAccess({}))).message(),
+            "requested_bytes: about 9.22337e+18, expected -9223372036854775808 to 9223372036854775807");
+}
+
+TEST(SectorTotals, AreOfOneSectorWidth) {
+  SectorTotals totals;
+  ASSERT_TRUE(totals.Add(*CountSectors(*StridedAccess({}))).ok());
+  EXPECT_EQ(totals.sector_bytes, 32);
+  EXPECT_EQ(totals.Add(*CountSectors(*StridedAccess({}), 128)).message(),
+            "sector_bytes: got 128, expected 32 (as the requests before)");
+  EXPECT_EQ(totals.request_count, 1);
+  EXPECT_EQ(totals.sector_count, 4);
+  // A request that is not issued has no say.
+  EXPECT_TRUE(totals.Add(*CountSectors({.active_mask = 0}, 128)).ok());
 }
 
 }  // namespace

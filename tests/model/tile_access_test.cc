@@ -110,7 +110,7 @@ TEST(TileAccess, IsTheAddressFormulaWithItsMaskForRandomViews) {
       if (!valid) continue;
       ASSERT_EQ(access->lane_address_bytes[lane],
                 view.base_bytes +
-                    (row * view.row_stride_elements + column * view.column_stride_elements) * view.element_bytes);
+                    (row * *view.row_stride_elements + column * *view.column_stride_elements) * view.element_bytes);
     }
   }
   EXPECT_GT(active, 1000);
@@ -221,9 +221,11 @@ TEST(TileAccess, RefusalsNameFieldValueAndLimit) {
   const MatrixView a = RowMajor(64, 130, 2);
   const OwnerMap map{.tile_rows = 8, .tile_columns = 32, .elements_per_lane = 4};
   EXPECT_EQ(TileAccess(a, {}, map, 0).status().message(),
-            "elements_per_lane: got 4, expected a divisor of the matrix's columns, 130");
-  EXPECT_EQ(TileAccess(RowMajor(64, 128, 2), {.row = 0, .column = 2}, map, 0).status().message(),
-            "elements_per_lane: got 4, expected a divisor of the tile's first column, 2");
+            "lane_address_bytes[8]: got 260, expected a multiple of the vector's 8 bytes (base, strides and tile "
+            "decide)");
+  EXPECT_EQ(
+      TileAccess(RowMajor(64, 128, 2), {.row = 0, .column = 2}, map, 0).status().message(),
+      "lane_address_bytes[0]: got 4, expected a multiple of the vector's 8 bytes (base, strides and tile decide)");
   EXPECT_EQ(TileAccess(Transposed(RowMajor(64, 128, 2)), {}, map, 0).status().message(),
             "column_stride_elements: got 128, expected 1 (a lane loads several elements at once)");
   EXPECT_EQ(TileAccess(RowMajor(64, 128, 16), {}, map, 0).status().message(),
@@ -249,8 +251,20 @@ TEST(TileAccess, RefusalsNameFieldValueAndLimit) {
             "tile elements: 9223372036854775807 x 2 is beyond 9223372036854775807");
   LaneOwners odd;
   odd[3] = {0, 1, true};
-  EXPECT_EQ(TileAccess(RowMajor(64, 128, 2), {}, odd, 2).status().message(),
-            "elements_per_lane: got 2, expected a divisor of the lane's first element, 1");
+  EXPECT_EQ(
+      TileAccess(RowMajor(64, 128, 2), {}, odd, 2).status().message(),
+      "lane_address_bytes[3]: got 2, expected a multiple of the vector's 4 bytes (base, strides and tile decide)");
+  EXPECT_EQ(TileAccess(MatrixView{.rows = 2}, {}, OwnerMap{}, 0).status().message(),
+            "row_stride_elements: got none, expected one for 2 rows");
+  EXPECT_EQ(TileAccess(MatrixView{.columns = 3}, {}, OwnerMap{}, 0).status().message(),
+            "column_stride_elements: got none, expected one for 3 columns");
+  LaneOwners negative;
+  negative[3] = {-1, 0, true};
+  EXPECT_EQ(TileAccess(a, {}, negative).status().message(), "owned row: got -1, expected 0 or more");
+  negative[3] = {0, -2, true};
+  EXPECT_EQ(TileAccess(a, {}, negative).status().message(), "owned column: got -2, expected 0 or more");
+  negative[3].owned = false;
+  EXPECT_TRUE(TileAccess(a, {}, negative).ok());
 }
 
 TEST(TileAccess, FarOutsideIsMaskedAndDoesNotWrap) {
@@ -259,6 +273,114 @@ TEST(TileAccess, FarOutsideIsMaskedAndDoesNotWrap) {
   const auto access = TileAccess(RowMajor(8, 8, 4), {.row = kMax, .column = kMax}, owners);
   ASSERT_TRUE(access.ok());
   EXPECT_EQ(access->active_mask, 0U);
+}
+
+TEST(TileAccess, VectorsStartAtMultiplesOfTheirBytes) {
+  // 8 BF16 values, 16 bytes, four lanes a row.
+  const OwnerMap map{.tile_rows = 8, .tile_columns = 32, .elements_per_lane = 8};
+  MatrixView a = RowMajor(64, 128, 2);
+  EXPECT_TRUE(TileAccess(a, {}, map, 0).ok());
+  a.row_stride_elements = 129;
+  EXPECT_EQ(TileAccess(a, {}, map, 0).status().message(),
+            "lane_address_bytes[4]: got 258, expected a multiple of the vector's 16 bytes (base, strides and tile "
+            "decide)");
+  a.row_stride_elements = 136;
+  EXPECT_TRUE(TileAccess(a, {}, map, 0).ok());
+  a.base_bytes = 2;
+  EXPECT_EQ(TileAccess(a, {}, map, 0).status().message(),
+            "lane_address_bytes[0]: got 2, expected a multiple of the vector's 16 bytes (base, strides and tile "
+            "decide)");
+  a.base_bytes = 32;
+  EXPECT_TRUE(TileAccess(a, {}, map, 0).ok());
+  // One value a lane needs no more than its own two bytes, and those are the caller's.
+  a.row_stride_elements = 129;
+  EXPECT_TRUE(TileAccess(a, {}, OwnerMap{.tile_rows = 8, .tile_columns = 32}, 0).ok());
+}
+
+TEST(TileAccess, OnlyAVectorThatStraddlesTheEdgeIsRefused) {
+  const OwnerMap map{.tile_rows = 8, .tile_columns = 32, .elements_per_lane = 8};
+  MatrixView a = RowMajor(12, 130, 2);
+  a.row_stride_elements = 136;
+  for (const int64_t column : {0, 64, 96}) {
+    const auto access = TileAccess(a, {.row = 0, .column = column}, map, 0);
+    ASSERT_TRUE(access.ok()) << access.status();
+    EXPECT_EQ(access->active_mask, kAllLanes);
+  }
+  EXPECT_EQ(TileAccess(a, {.row = 0, .column = 128}, map, 0).status().message(),
+            "elements_per_lane: got 8, expected at most 2 (lane 0 starts at column 128 of 130)");
+  EXPECT_EQ(TileAccess(a, {.row = 0, .column = 104}, map, 0).status().message(),
+            "elements_per_lane: got 8, expected at most 2 (lane 3 starts at column 128 of 130)");
+  // All outside is masked, along the axis and across it.
+  EXPECT_EQ(TileAccess(a, {.row = 0, .column = 136}, map, 0)->active_mask, 0U);
+  EXPECT_EQ(TileAccess(a, {.row = 16, .column = 128}, map, 0)->active_mask, 0U);
+  EXPECT_EQ(TileAccess(a, {.row = 8, .column = 0}, map, 0)->active_mask, 0x0000ffffU);
+  // An edge that vectors end at.
+  a.columns = 136;
+  EXPECT_EQ(TileAccess(a, {.row = 0, .column = 128}, map, 0)->active_mask, 0x11111111U);
+}
+
+TEST(TileAccess, VectorsRunDownColumnsWhereThoseAreAdjacent) {
+  // Column-major, pitch 64: 8 values down a column, four lanes a column of the tile.
+  const OwnerMap map{.tile_rows = 32, .tile_columns = 8, .elements_per_lane = 8, .axis = OwnerAxis::kAlongColumn};
+  MatrixView a{.rows = 60, .columns = 20, .row_stride_elements = 1, .column_stride_elements = 64};
+  const auto access = TileAccess(a, {.row = 0, .column = 2}, map, 0);
+  ASSERT_TRUE(access.ok()) << access.status();
+  EXPECT_EQ(access->bytes_per_lane, 16);
+  for (int64_t lane = 0; lane < 32; ++lane) {
+    EXPECT_EQ(access->lane_address_bytes[static_cast<size_t>(lane)], ((2 + lane / 4) * 64 + lane % 4 * 8) * 2);
+  }
+  EXPECT_EQ(TileAccess(a, {.row = 32, .column = 0}, map, 0).status().message(),
+            "elements_per_lane: got 8, expected at most 4 (lane 3 starts at row 56 of 60)");
+  EXPECT_EQ(TileAccess(Transposed(a), {}, map, 0).status().message(),
+            "row_stride_elements: got 64, expected 1 (a lane loads several elements at once)");
+  EXPECT_EQ(TileAccess(a, {}, OwnerMap{.tile_rows = 30, .elements_per_lane = 8, .axis = OwnerAxis::kAlongColumn}, 0)
+                .status()
+                .message(),
+            "elements_per_lane: got 8, expected a divisor of the tile's rows, 30");
+  a.column_stride_elements = 65;
+  EXPECT_EQ(TileAccess(a, {}, map, 0).status().message(),
+            "lane_address_bytes[4]: got 130, expected a multiple of the vector's 16 bytes (base, strides and tile "
+            "decide)");
+}
+
+TEST(CountTileSectors, CountsSectorsOfTheWidthAskedFor) {
+  // Rows of 64 bytes: half of a line each.
+  const OwnerMap map{.tile_rows = 128, .tile_columns = 32, .elements_per_lane = 8};
+  const auto lines = CountTileSectors(RowMajor(4096, 4096, 2), {}, map, kCacheLineBytes);
+  ASSERT_TRUE(lines.ok());
+  EXPECT_EQ(lines->sector_bytes, 128);
+  EXPECT_EQ(lines->sector_count, 128);
+  EXPECT_DOUBLE_EQ(*lines->sector_efficiency(), 0.5);
+  EXPECT_EQ(CountTileSectors(RowMajor(8, 8, 2), {}, OwnerMap{}, 0).status().message(),
+            "sector_bytes: got 0, expected 1 to 1099511627776");
+}
+
+TEST(CountTileBanks, CountsByTheRulesAskedFor) {
+  // All lanes read one value of 8 bytes.
+  const MatrixView shared{.rows = 1, .columns = 32, .column_stride_elements = 0, .element_bytes = 8};
+  const OwnerMap map{.tile_rows = 1, .tile_columns = 32};
+  EXPECT_EQ(CountTileBanks(shared, map)->wavefront_count, 2);
+  EXPECT_EQ(CountTileBanks(shared, map, {.uniform_pairs_share_a_pass = true})->wavefront_count, 1);
+}
+
+TEST(CountTileBanks, TheWorstDegreeIsThatOfTheWorstRequest) {
+  // A column of 40 words in one bank: 32 in the first request, 8 in the second.
+  const MatrixView shared{.rows = 40, .columns = 1, .row_stride_elements = 32, .element_bytes = 4};
+  const auto totals = CountTileBanks(shared, {.tile_rows = 40, .axis = OwnerAxis::kAlongColumn});
+  ASSERT_TRUE(totals.ok());
+  EXPECT_EQ(totals->request_count, 2);
+  EXPECT_EQ(totals->worst_degree, 32);
+  EXPECT_EQ(totals->wavefront_count, 40);
+  EXPECT_EQ(totals->ideal_wavefront_count, 2);
+}
+
+TEST(CountTileBanks, RequestsWithoutAnActiveLaneAreNotCounted) {
+  // Two of the tile's four rows are inside.
+  const MatrixView shared = RowMajor(2, 32, 4);
+  const OwnerMap map{.tile_rows = 4, .tile_columns = 32};
+  EXPECT_EQ(CountTileBanks(shared, map)->request_count, 2);
+  EXPECT_EQ(CountTileBanks(shared, map)->ideal_wavefront_count, 2);
+  EXPECT_EQ(CountTileSectors(shared, {}, map)->request_count, 2);
 }
 
 }  // namespace

@@ -189,5 +189,7 @@ TEST(DistinctPanels, RefusalsNameFieldValueAndLimit) {
   EXPECT_EQ(DistinctPanels(*grid, {-2}, 0, 1).status().message(), "group_m: got -2, expected 1 or more");
 }
 
+TEST(TileGrid, OneThatWasNotMadeHasNoEfficiency) { EXPECT_EQ(TileGrid{}.tile_efficiency_ratio(), 0); }
+
 }  // namespace
 }  // namespace gx::model

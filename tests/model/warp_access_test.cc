@@ -86,5 +86,19 @@ TEST(CheckWarpAccess, TheLastByteOfALaneMustFit) {
             "lane_address_bytes[0]: got 9223372036854775793, expected 0 to 9223372036854775792");
 }
 
+TEST(WarpAccess, IsNaturallyAlignedWhereEveryActiveAddressIsAMultipleOfTheWidth) {
+  EXPECT_TRUE(StridedAccess({.base_bytes = 4})->is_naturally_aligned());
+  EXPECT_FALSE(StridedAccess({.base_bytes = 2})->is_naturally_aligned());
+  EXPECT_TRUE(StridedAccess({.base_bytes = 1, .element_bytes = 1})->is_naturally_aligned());
+  // float4 at every other float.
+  EXPECT_FALSE(StridedAccess({.elements_per_lane = 4, .stride_elements = 2})->is_naturally_aligned());
+  EXPECT_TRUE(StridedAccess({.elements_per_lane = 4, .stride_elements = 2, .active_mask = 0x55555555U})
+                  ->is_naturally_aligned());
+  // No access is 12 bytes wide, or of no width.
+  EXPECT_FALSE(StridedAccess({.elements_per_lane = 3, .stride_elements = 3})->is_naturally_aligned());
+  EXPECT_FALSE(WarpAccess{.bytes_per_lane = 0}.is_naturally_aligned());
+  EXPECT_FALSE(WarpAccess{.bytes_per_lane = std::numeric_limits<int64_t>::min()}.is_naturally_aligned());
+}
+
 }  // namespace
 }  // namespace gx::model
