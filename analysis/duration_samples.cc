@@ -24,7 +24,7 @@ double ValueAt(const std::vector<WeightedDuration>& sorted, double position) {
 }
 
 double Quantile(const std::vector<WeightedDuration>& sorted, uint64_t count, double ratio) {
-  return model::QuantileOf(count, ratio, [&sorted](double position) { return ValueAt(sorted, position); });
+  return model::QuantileOf(count, ratio, [&sorted](double position) { return ValueAt(sorted, position); }).value_or(0);
 }
 
 }  // namespace

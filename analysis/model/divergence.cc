@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/model/check.h"
+#include "analysis/model/quotient.h"
 #include "analysis/model/warp_access.h"
 
 namespace gx::model {
@@ -14,6 +15,7 @@ namespace {
 
 absl::Status CheckFractions(absl::Span<const double> path_fractions) {
   double sum = 0;
+  int64_t taken_path_count = 0;
   for (size_t i = 0; i < path_fractions.size(); ++i) {
     const double fraction = path_fractions[i];
     // Written so that "not a number" is refused too.
@@ -21,17 +23,13 @@ absl::Status CheckFractions(absl::Span<const double> path_fractions) {
       return absl::InvalidArgumentError(absl::StrCat("path_fractions[", i, "]: got ", fraction, ", expected 0 to 1"));
     }
     sum += fraction;
+    taken_path_count += fraction > 0 ? 1 : 0;
   }
   if (std::abs(sum - 1) > kFractionSumTolerance) {
     return absl::InvalidArgumentError(
         absl::StrCat("path_fractions: got a sum of ", sum, ", expected 1 within ", kFractionSumTolerance));
   }
-  return absl::OkStatus();
-}
-
-std::optional<double> Quotient(double cost, double reference) {
-  if (reference <= 0) return std::nullopt;
-  return cost / reference;
+  return CheckRange("path_fractions above 0", taken_path_count, 1, kWarpLanes, "a warp has no more lanes");
 }
 
 }  // namespace
@@ -82,6 +80,9 @@ absl::StatusOr<DivergenceCost> EvaluateDivergence(absl::Span<const double> path_
   if (!std::isfinite(result.warp_cost)) return CheckNotNegative("sum of path_costs", result.warp_cost);
   // Fractions may be off by their tolerance; a mean is never above the largest.
   result.mean_lane_cost = std::min(result.mean_lane_cost, result.longest_path_cost);
+  if (const std::optional<double> ratio = result.over_mean(); ratio.has_value() && !std::isfinite(*ratio)) {
+    return CheckNotNegative("warp_cost / mean_lane_cost", *ratio);
+  }
   return result;
 }
 

@@ -15,10 +15,11 @@
 
 namespace gx::model {
 
-// How far the fractions' sum may be from 1: decimal fractions of up to a few thousand paths add up to within this.
+// How far the fractions' sum may be from 1: decimal fractions of 32 paths add up to well within this.
 inline constexpr double kFractionSumTolerance = 1e-9;
 
-// Number of paths that some lane takes. Fractions of lanes, each 0 to 1, together 1.
+// Number of paths that some lane takes. Fractions of one warp's lanes, each 0 to 1, together 1; no more than 32 above
+// 0, since a warp has no more lanes. Any number of paths that no lane takes.
 [[nodiscard]] absl::StatusOr<int64_t> DivergenceFactor(absl::Span<const double> path_fractions);
 
 // Number of distinct paths over the active lanes of one warp: 0 without an active lane. path_of_lane: 32 path numbers.
@@ -29,15 +30,15 @@ struct DivergenceCost {
   int64_t taken_path_count = 0;
   // Sum over the paths that some lane takes: what the warp runs.
   double warp_cost = 0;
-  // Most expensive path taken: what it would run at least if its lanes stayed where they are and paths overlapped.
+  // Most expensive path taken: no order or overlap of these paths runs less.
   double longest_path_cost = 0;
   // Mean over lanes of the cost of their own path: what a lane would run if every warp were uniform.
   double mean_lane_cost = 0;
-  // warp_cost / longest and / mean; absent where that is 0. Both are 1 for a uniform warp, never below.
+  // warp_cost / longest and / mean; absent where that is 0. Both are 1 for a uniform warp, never below, and finite.
   std::optional<double> over_longest() const;
   std::optional<double> over_mean() const;
 };
-// One fraction and one cost a path.
+// One fraction and one cost a path. Costs of which a sum or a ratio is beyond the range of a double are refused.
 [[nodiscard]] absl::StatusOr<DivergenceCost> EvaluateDivergence(absl::Span<const double> path_fractions,
                                                                 absl::Span<const double> path_costs);
 

@@ -18,7 +18,11 @@ absl::StatusOr<double> TransferLowerBoundSeconds(int64_t bytes, double bandwidth
   if (absl::Status status = CheckPositive("bandwidth_bytes_per_second", bandwidth_bytes_per_second); !status.ok()) {
     return status;
   }
-  return static_cast<double>(bytes) / bandwidth_bytes_per_second;
+  const double seconds = static_cast<double>(bytes) / bandwidth_bytes_per_second;
+  if (absl::Status status = CheckNotNegative("bytes / bandwidth_bytes_per_second", seconds); !status.ok()) {
+    return status;
+  }
+  return seconds;
 }
 
 absl::StatusOr<FusedChain> EvaluateFusedChain(const PointwiseChain& chain) {

@@ -18,7 +18,8 @@ namespace gx::model {
 // One write and one read of the intermediate: 2 x elements x bytes. element_count 0 or above, element_bytes 1 to 16.
 [[nodiscard]] absl::StatusOr<int64_t> SavedRoundTripBytes(int64_t element_count, int64_t element_bytes);
 
-// bytes / bandwidth: what moving them takes at least. bytes 0 or above, bandwidth above 0.
+// bytes / bandwidth: what moving them takes at least. bytes 0 or above, bandwidth above 0; a time beyond the range of a
+// double is refused.
 [[nodiscard]] absl::StatusOr<double> TransferLowerBoundSeconds(int64_t bytes, double bandwidth_bytes_per_second);
 
 // A chain of pointwise operations, each reading the result of the one before.

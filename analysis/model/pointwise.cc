@@ -40,12 +40,12 @@ absl::StatusOr<PointwiseWork> EvaluatePointwise(const Pointwise& pointwise) {
   return work;
 }
 
-absl::StatusOr<double> PointwiseIntensity(double flops_per_element, int64_t element_bytes) {
+absl::StatusOr<double> PointwiseIntensity(int64_t flops_per_element, int64_t element_bytes) {
   if (absl::Status status = CheckNotNegative("flops_per_element", flops_per_element); !status.ok()) {
     return status;
   }
   if (absl::Status status = CheckElementBytes("element_bytes", element_bytes); !status.ok()) return status;
-  return flops_per_element / static_cast<double>(2 * element_bytes);
+  return static_cast<double>(flops_per_element) / static_cast<double>(2 * element_bytes);
 }
 
 }  // namespace gx::model

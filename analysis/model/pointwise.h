@@ -30,7 +30,7 @@ struct PointwiseWork {
 [[nodiscard]] absl::StatusOr<PointwiseWork> EvaluatePointwise(const Pointwise& pointwise);
 
 // One input read and one output written of element_bytes each (1 to 16): flops_per_element / (2 element_bytes).
-[[nodiscard]] absl::StatusOr<double> PointwiseIntensity(double flops_per_element, int64_t element_bytes);
+[[nodiscard]] absl::StatusOr<double> PointwiseIntensity(int64_t flops_per_element, int64_t element_bytes);
 
 }  // namespace gx::model
 

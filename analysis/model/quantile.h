@@ -6,15 +6,17 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 
 #include "absl/types/span.h"
 
 namespace gx::model {
 
-// `value_at(position)` gives the value at a whole position 0 to count - 1 of the sorted sequence. count >= 1, ratio 0
-// to 1.
+// `value_at(position)` gives the value at a whole position 0 to count - 1 of the sorted sequence. Absent where there is
+// no value or the ratio is not 0 to 1.
 template <typename ValueAt>
-double QuantileOf(uint64_t count, double ratio, const ValueAt& value_at) {
+std::optional<double> QuantileOf(uint64_t count, double ratio, const ValueAt& value_at) {
+  if (count == 0 || !(ratio >= 0 && ratio <= 1)) return std::nullopt;
   const double position = ratio * static_cast<double>(count - 1);
   const double below = std::floor(position);
   const double low = value_at(below);
@@ -22,8 +24,8 @@ double QuantileOf(uint64_t count, double ratio, const ValueAt& value_at) {
   return part == 0 ? low : low + part * (value_at(below + 1) - low);
 }
 
-// Of values in ascending order; not empty.
-double SortedQuantile(absl::Span<const double> sorted, double ratio);
+// Of values in ascending order; absent as above.
+std::optional<double> SortedQuantile(absl::Span<const double> sorted, double ratio);
 
 struct SampleSummary {
   double min = 0;
@@ -36,8 +38,8 @@ struct SampleSummary {
   double p95 = 0;
 };
 
-// Of finite values in any order; not empty.
-SampleSummary SummariseSamples(absl::Span<const double> samples);
+// Of finite values in any order. Absent: there are none.
+std::optional<SampleSummary> SummariseSamples(absl::Span<const double> samples);
 
 }  // namespace gx::model
 

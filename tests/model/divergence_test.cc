@@ -26,7 +26,7 @@ TEST(DivergenceFactor, CountsThePathsThatSomeLaneTakes) {
       {{0.25, 0.25, 0.25, 0.25}, 4},  // four-way
       {{31.0 / 32, 1.0 / 32}, 2},     // one lane is enough
       {{0.1, 0.2, 0.3, 0.4}, 4},      // the sum is 1 only nearly, in binary
-      {std::vector<double>(1000, 0.001), 1000},
+      {std::vector<double>(32, 1.0 / 32), 32},
   };
   for (const Case& c : cases) {
     const auto factor = DivergenceFactor(c.fractions);
@@ -149,6 +149,26 @@ TEST(EvaluateDivergence, RefusalsNameFieldValueAndLimit) {
             "path_fractions: got a sum of 0.5, expected 1 within 1e-09");
   EXPECT_EQ(EvaluateDivergence(std::vector<double>{0.5, 0.5}, std::vector<double>{1e308, 1e308}).status().message(),
             "sum of path_costs: got inf, expected a finite number, 0 or above");
+}
+
+TEST(DivergenceFactor, MorePathsThanLanesAreNotOneWarps) {
+  EXPECT_EQ(DivergenceFactor(std::vector<double>(33, 1.0 / 33)).status().message(),
+            "path_fractions above 0: got 33, expected 1 to 32 (a warp has no more lanes)");
+  std::vector<double> fractions(1000, 0);
+  for (size_t i = 0; i < 32; ++i) fractions[i * 30] = 1.0 / 32;
+  EXPECT_EQ(*DivergenceFactor(fractions), 32);
+  EXPECT_EQ(EvaluateDivergence(fractions, std::vector<double>(1000, 1))->taken_path_count, 32);
+  fractions[1] = 1e-12;
+  EXPECT_FALSE(DivergenceFactor(fractions).ok());
+}
+
+TEST(EvaluateDivergence, RefusesCostsAndRatiosThatAreNotFinite) {
+  EXPECT_EQ(EvaluateDivergence(std::vector<double>{1}, std::vector<double>{std::numeric_limits<double>::infinity()})
+                .status()
+                .message(),
+            "path_costs[0]: got inf, expected a finite number, 0 or above");
+  EXPECT_EQ(EvaluateDivergence(std::vector<double>{1, 1e-320}, std::vector<double>{0, 1e300}).status().message(),
+            "warp_cost / mean_lane_cost: got inf, expected a finite number, 0 or above");
 }
 
 }  // namespace

@@ -123,6 +123,61 @@ INSTANTIATE_TEST_SUITE_P(
                 "dispatch key: got 1 tensors, the case has 2"},
         Refusal{"OtherFlags", [](Evidence* e) { e->dispatch_key.flags = {"tf32=on"}; },
                 "dispatch key: flags differ from the case's"},
+        Refusal{"OtherTensorName", [](Evidence* e) { e->dispatch_key.tensors[0].name = "B"; },
+                "dispatch key: name of tensor 'B' differs from the case's"},
+        Refusal{"OtherStrides",
+                [](Evidence* e) {
+                  e->dispatch_key.tensors[0].stride = {1, 64};
+                },
+                "dispatch key: strides of tensor 'A' differ from the case's"},
+        Refusal{"OtherDtype", [](Evidence* e) { e->dispatch_key.tensors[1].dtype = "fp16"; },
+                "dispatch key: dtype of tensor 'C' differs from the case's"},
+        Refusal{"OtherBackend",
+                [](Evidence* e) { e->dispatch_key.backend = e->selected_backend = "compiler"; },
+                "dispatch key: backend: got 'compiler', the case has 'library'"},
+        Refusal{"OtherRoute", [](Evidence* e) { e->dispatch_key.route = "graph"; },
+                "dispatch key: route: got 'graph', the case has 'eager'"},
+        Refusal{"OtherKernelSymbol",
+                [](Evidence* e) { e->dispatch_key.kernel_symbol = e->kernel_symbol = "gemm_64x64"; },
+                "dispatch key: kernel symbol: got 'gemm_64x64', the case has 'gemm_128x128'"},
+        Refusal{"NoFlags", [](Evidence* e) { e->dispatch_key.flags.clear(); },
+                "dispatch key: flags differ from the case's"},
+        Refusal{"OneMoreFlag", [](Evidence* e) { e->dispatch_key.flags.emplace_back("graph=on"); },
+                "dispatch key: flags differ from the case's"},
+        Refusal{"NegativeTolerance", [](Evidence* e) { e->reference_tolerance = -1; },
+                "numerical check: tolerance is -1, expected a finite number, 0 or above"},
+        Refusal{"NegativeError", [](Evidence* e) { e->reference_error = -0.5; },
+                "numerical check: error is -0.5, expected a finite number, 0 or above"},
+        Refusal{"NoFramework", [](Evidence* e) { e->dispatch_key.framework.clear(); },
+                "dispatch key: not exact, lacks framework"},
+        Refusal{"NoDispatchedBackend", [](Evidence* e) { e->dispatch_key.backend.clear(); },
+                "dispatch key: not exact, lacks backend"},
+        Refusal{"NoDispatchedKernel", [](Evidence* e) { e->dispatch_key.kernel_symbol.clear(); },
+                "dispatch key: not exact, lacks kernel symbol"},
+        Refusal{"NoTensors", [](Evidence* e) { e->dispatch_key.tensors.clear(); },
+                "dispatch key: not exact, lacks shapes, strides and dtypes"},
+        Refusal{"BlankFramework", [](Evidence* e) { e->dispatch_key.framework = " "; },
+                "dispatch key: not exact, lacks framework"},
+        Refusal{"BlankDispatchedBackend", [](Evidence* e) { e->dispatch_key.backend = "\t"; },
+                "dispatch key: not exact, lacks backend"},
+        Refusal{"BlankRoute", [](Evidence* e) { e->dispatch_key.route = "  "; },
+                "dispatch key: not exact, lacks route"},
+        Refusal{"BlankDispatchedKernel", [](Evidence* e) { e->dispatch_key.kernel_symbol = "\n"; },
+                "dispatch key: not exact, lacks kernel symbol"},
+        Refusal{"BlankDtype", [](Evidence* e) { e->dispatch_key.tensors[0].dtype = " "; },
+                "dispatch key: not exact, lacks dtype of tensor 'A'"},
+        Refusal{"BlankBackend", [](Evidence* e) { e->selected_backend = " "; }, "selected backend: not named"},
+        Refusal{"BlankKernel", [](Evidence* e) { e->kernel_symbol = " "; }, "kernel symbol: not named"},
+        Refusal{"BlankCommand", [](Evidence* e) { e->profiler_command = " "; }, "profiler: no command"},
+        Refusal{"BlankReport", [](Evidence* e) { e->profiler_report = " "; }, "profiler: no report"},
+        Refusal{"BlankCounter", [](Evidence* e) { e->counter_metrics = {"a", " "}; },
+                "profiler: counters: 1 without the exact name of the metric"},
+        Refusal{"BlankCase", [](Evidence* e) { e->case_id = " "; }, "case: got no case_id, expected 'case-1'"},
+        Refusal{"TwoTensorsWithoutDtypes",
+                [](Evidence* e) {
+                  for (DispatchTensor& tensor : e->dispatch_key.tensors) tensor.dtype.clear();
+                },
+                "dispatch key: not exact, lacks dtype of tensor 'A', dtype of tensor 'C'"},
         Refusal{"OtherFramework", [](Evidence* e) { e->dispatch_key.framework = "framework 2.0"; },
                 "dispatch key: framework: got 'framework 2.0', the case has 'framework 1.0'"}),
     [](const auto& test) { return test.param.name; });
@@ -153,7 +208,7 @@ TEST(Evidence, TwentySamplesAreEnough) {
 }
 
 TEST(Evidence, WhatTheCaseDoesNotStateAgreesWithAnything) {
-  EXPECT_THAT(EvidenceFaults(Valid(), {.case_id = "case-1", .dispatch_key = {}}), IsEmpty());
+  EXPECT_THAT(EvidenceFaults(Valid(), {.case_id = "case-1"}), IsEmpty());
   EvidenceCase no_strides = Case();
   for (DispatchTensor& tensor : no_strides.dispatch_key.tensors) tensor.stride.clear();
   EXPECT_THAT(EvidenceFaults(Valid(), no_strides), IsEmpty());
@@ -186,6 +241,116 @@ TEST(Evidence, ALongNameIsCutInAFaultBetweenCharacters) {
   const std::vector<std::string> faults = EvidenceFaults(evidence, Case());
   ASSERT_THAT(faults, SizeIs(1));
   EXPECT_EQ(faults[0], "case: got '" + std::string(127, 'x') + "...', expected 'case-1'");
+}
+
+TEST(Evidence, EveryTensorThatDiffersHasItsLine) {
+  Evidence evidence = Valid();
+  evidence.dispatch_key.tensors[0].dtype = "fp16";
+  evidence.dispatch_key.tensors[1].shape = {64, 65};
+  evidence.dispatch_key.tensors[1].stride = {65, 1};
+  EXPECT_THAT(EvidenceFaults(evidence, Case()),
+              ElementsAre("dispatch key: dtype of tensor 'A' differs from the case's",
+                          "dispatch key: shape and strides of tensor 'C' differ from the case's"));
+}
+
+TEST(Evidence, BeyondSixteenTensorsOnlyTheirNumberIsNamed) {
+  const auto tensors = [](size_t count, const std::string& dtype) {
+    return std::vector<DispatchTensor>(count, {.name = "T", .shape = {1}, .stride = {1}, .dtype = dtype});
+  };
+  for (const size_t count : {16U, 17U, 20U}) {
+    Evidence evidence = Valid();
+    evidence.dispatch_key.tensors = tensors(count, "fp16");
+    EvidenceCase expected = Case();
+    expected.dispatch_key.tensors = tensors(count, "bf16");
+    const std::vector<std::string> faults = EvidenceFaults(evidence, expected);
+    evidence.dispatch_key.tensors = tensors(count, "");
+    const std::vector<std::string> missing = MissingParts(evidence.dispatch_key);
+    if (count == 16) {
+      EXPECT_THAT(faults, SizeIs(16));
+      EXPECT_THAT(missing, SizeIs(16));
+      continue;
+    }
+    ASSERT_THAT(faults, SizeIs(17));
+    EXPECT_EQ(faults.back(), "dispatch key: " + std::to_string(count - 16) + " more tensors differ from the case's");
+    ASSERT_THAT(missing, SizeIs(17));
+    EXPECT_EQ(missing.back(), "parts of " + std::to_string(count - 16) + " more tensors");
+  }
+}
+
+TEST(Evidence, ATensorWithoutElementsIsNoExactPart) {
+  for (const int64_t extent : {0, -1}) {
+    DispatchKey key = ExactKey();
+    key.tensors[1].shape = {64, extent};
+    EXPECT_THAT(MissingParts(key), ElementsAre("shape of tensor 'C'"));
+  }
+  EXPECT_THAT(MissingParts(ExactKey()), IsEmpty());
+  // Strides of as many axes, of any sign.
+  DispatchKey key = ExactKey();
+  key.tensors[0].stride = {-32, 0};
+  EXPECT_THAT(MissingParts(key), IsEmpty());
+  key.tensors[0].stride = {1};
+  EXPECT_THAT(MissingParts(key), ElementsAre("strides of tensor 'A'"));
+  key.tensors[0].name.clear();
+  EXPECT_THAT(MissingParts(key), ElementsAre("strides of tensor 0"));
+}
+
+TEST(Evidence, FlagsAreASet) {
+  Evidence evidence = Valid();
+  EvidenceCase expected = Case();
+  expected.dispatch_key.flags = {"a", "b"};
+  evidence.dispatch_key.flags = {"b", "a", "b"};
+  EXPECT_THAT(EvidenceFaults(evidence, expected), IsEmpty());
+  evidence.dispatch_key.flags = {"b"};
+  EXPECT_THAT(EvidenceFaults(evidence, expected), ElementsAre("dispatch key: flags differ from the case's"));
+}
+
+TEST(Evidence, OfAnExactKeyNoFlagsMeanThatThereWereNone) {
+  Evidence evidence = Valid();
+  EvidenceCase expected = Case();
+  expected.dispatch_key.flags.clear();
+  EXPECT_THAT(EvidenceFaults(evidence, expected), ElementsAre("dispatch key: flags differ from the case's"));
+  // A case that is not exact may have left them out.
+  expected.dispatch_key.route.clear();
+  EXPECT_THAT(EvidenceFaults(evidence, expected), IsEmpty());
+  evidence.dispatch_key.flags.clear();
+  EXPECT_THAT(EvidenceFaults(evidence, expected), IsEmpty());
+}
+
+TEST(Evidence, AMeasurementNamesItsCaseEvenWhereNoneIsAskedFor) {
+  Evidence evidence = Valid();
+  EXPECT_THAT(EvidenceFaults(evidence, {}), ElementsAre("case: got 'case-1', expected ''"));
+  evidence.case_id.clear();
+  EXPECT_THAT(EvidenceFaults(evidence, {}), ElementsAre("case: got no case_id, expected one"));
+}
+
+TEST(Evidence, WhatIsNotPrintableIsEscaped) {
+  Evidence evidence = Valid();
+  evidence.case_id = "a\nb\x1b[31m\xC3\xA9";
+  EXPECT_THAT(EvidenceFaults(evidence, Case()), ElementsAre("case: got 'a\\nb\\033[31m\xC3\xA9', expected 'case-1'"));
+  evidence = Valid();
+  evidence.dispatch_key.tensors[0] = {.name = "A\r\n", .shape = {1}, .stride = {1}, .dtype = ""};
+  EXPECT_THAT(MissingParts(evidence.dispatch_key), ElementsAre("dtype of tensor 'A\\r\\n'"));
+}
+
+TEST(Evidence, ANameOf128BytesIsWhole) {
+  Evidence evidence = Valid();
+  evidence.case_id = std::string(128, 'x');
+  EXPECT_THAT(EvidenceFaults(evidence, Case()),
+              ElementsAre("case: got '" + std::string(128, 'x') + "', expected 'case-1'"));
+  evidence.case_id += 'y';
+  EXPECT_THAT(EvidenceFaults(evidence, Case()),
+              ElementsAre("case: got '" + std::string(128, 'x') + "...', expected 'case-1'"));
+}
+
+TEST(Reconciliation, ABoundThatIsNoTimeIsNone) {
+  for (const double bound : {kNan, kInfinity, -kInfinity, -1e-9}) {
+    const Reconciliation result = Reconcile(Valid(), bound);
+    EXPECT_FALSE(result.lower_bound_seconds.has_value()) << bound;
+    EXPECT_FALSE(result.residual_seconds.has_value()) << bound;
+    EXPECT_FALSE(result.model_violation) << bound;
+    EXPECT_TRUE(result.observed_seconds.has_value()) << bound;
+  }
+  EXPECT_EQ(Reconcile(Valid(), 0).lower_bound_seconds, 0);
 }
 
 TEST(Reconciliation, TheResidualIsMedianLessBound) {
@@ -228,6 +393,15 @@ TEST(Reconciliation, WithoutABoundThereIsNoResidual) {
   const Reconciliation result = Reconcile(Valid(), std::nullopt);
   EXPECT_TRUE(result.observed_seconds.has_value());
   EXPECT_FALSE(result.residual_seconds.has_value());
+}
+
+TEST(ClaimLabels, HaveTheNamesOfTheFileFormat) {
+  EXPECT_EQ(ClaimLabelName(ClaimLabel::kUnspecified), "unspecified");
+  EXPECT_EQ(ClaimLabelName(ClaimLabel::kAnalytical), "analytical");
+  EXPECT_EQ(ClaimLabelName(ClaimLabel::kIllustrative), "illustrative");
+  EXPECT_EQ(ClaimLabelName(ClaimLabel::kSourceReported), "source_reported");
+  EXPECT_EQ(ClaimLabelName(ClaimLabel::kLocallyMeasured), "locally_measured");
+  EXPECT_EQ(ClaimLabelName(ClaimLabel::kUnmeasured), "unmeasured");
 }
 
 TEST(ClaimLabels, HaveDifferentNames) {

@@ -73,5 +73,11 @@ TEST(Fusion, RefusalsNameFieldValueAndLimit) {
   EXPECT_FALSE(EvaluateFusedChain({.side_input_bytes = kMax}).ok());
 }
 
+TEST(TransferLowerBoundSeconds, RefusesATimeThatIsNoNumber) {
+  EXPECT_EQ(TransferLowerBoundSeconds(kMax, 1e-300).status().message(),
+            "bytes / bandwidth_bytes_per_second: got inf, expected a finite number, 0 or above");
+  EXPECT_TRUE(TransferLowerBoundSeconds(kMax, 1e-280).ok());
+}
+
 }  // namespace
 }  // namespace gx::model
