@@ -22,6 +22,17 @@ int64_t SplitThatFills(const ScheduledGemm& operation, const GemmSchedule& basel
   return std::min(step_count, std::max(Doubled(baseline.split_k), CeilDivide(slot_count, cost.grid.tile_count)));
 }
 
+// Same tiles in the same order, whatever the group's height says: it is cut at the grid's, and of one row or one column
+// of tiles there is only one order.
+bool SameOrder(const TileGrid& grid, const ProgramOrder& a, const ProgramOrder& b) {
+  return grid.tile_n_count == 1 || std::min(a.group_m, grid.tile_m_count) == std::min(b.group_m, grid.tile_m_count);
+}
+
+// Every work unit has a slot of its own, so that a persistent block would work through one, too.
+bool AllUnitsAreResident(const ScheduleCost& cost) {
+  return cost.waves.has_value() && cost.work_unit_count <= cost.waves->slot_count;
+}
+
 // Changes the baseline into the alternative; false where that is the baseline again.
 bool Change(ScheduleKind kind, const ScheduledGemm& operation, const ScheduleCost& baseline_cost,
             GemmSchedule& schedule) {
@@ -41,13 +52,13 @@ bool Change(ScheduleKind kind, const ScheduledGemm& operation, const ScheduleCos
     }
     case ScheduleKind::kGroupedOrder:
       schedule.order.group_m = kGroupedOrderRows;
-      return baseline.order.group_m != kGroupedOrderRows;
+      return !SameOrder(baseline_cost.grid, baseline.order, schedule.order);
     case ScheduleKind::kSplitK:
       schedule.split_k = SplitThatFills(operation, baseline, baseline_cost);
       return schedule.split_k != baseline.split_k;
     case ScheduleKind::kPersistent:
       schedule.persistent = true;
-      return !baseline.persistent;
+      return !baseline.persistent && !AllUnitsAreResident(baseline_cost);
     case ScheduleKind::kExtraStage:
       schedule.stage_count += 1;  // the baseline's staging bytes fit, so this does
       return true;
@@ -56,6 +67,15 @@ bool Change(ScheduleKind kind, const ScheduledGemm& operation, const ScheduleCos
       return !baseline.fused_pointwise;
   }
   return false;
+}
+
+// In brackets, where the schedules are written differently and are the same all the same.
+absl::string_view WhyNoChange(ScheduleKind kind, const GemmSchedule& baseline, const ScheduleCost& cost) {
+  if (kind == ScheduleKind::kPersistent && !baseline.persistent) return " (every block is resident at once)";
+  if (kind != ScheduleKind::kGroupedOrder || baseline.order.group_m == kGroupedOrderRows) return "";
+  if (cost.grid.tile_m_count == 1) return " (there is one row of tiles)";
+  if (cost.grid.tile_n_count == 1) return " (there is one column of tiles)";
+  return " (a group holds all rows of tiles)";
 }
 
 }  // namespace
@@ -92,7 +112,8 @@ absl::StatusOr<ScheduleComparison> CompareSchedules(const ScheduledGemm& operati
     row.kind = static_cast<ScheduleKind>(i);
     row.schedule = baseline;
     if (!Change(row.kind, operation, *baseline_cost, row.schedule)) {
-      row.cost = absl::InvalidArgumentError(absl::StrCat(ScheduleKindName(row.kind), ": no change to the baseline"));
+      row.cost = absl::InvalidArgumentError(absl::StrCat(ScheduleKindName(row.kind), ": no change to the baseline",
+                                                         WhyNoChange(row.kind, baseline, *baseline_cost)));
       continue;
     }
     row.cost =

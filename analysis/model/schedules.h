@@ -1,15 +1,15 @@
 // The usual alternatives to a schedule of a matrix product, side by side with it: each changes one thing, and each
 // moves another bottleneck.
 //
-//   larger tile     more reuse of A and B       | fewer blocks, more accumulators, more waste at edges
-//   smaller tile    more blocks, less waste     | less reuse
-//   grouped order   more reuse in the L2 cache  | none in the model; tails depend on the shape
-//   split-K         blocks where m and n are small | partial sums: workspace, bytes, another launch
-//   persistent      blocks set up once          | fewer blocks, tiles per block may not divide evenly
-//   extra stage     more loads in flight        | shared memory, and with it resident blocks
+//   larger tile     more reuse of A and B                  | fewer blocks, more accumulators, more waste at edges
+//   smaller tile    more blocks, less waste                | less reuse
+//   grouped order   fewer panels in a wave wide and flat   | more panels where a wave is about square already
+//   split-K         blocks where m and n are small         | partial sums: workspace, bytes, another launch
+//   persistent      blocks set up once                     | fewer blocks, tiles per block may not divide evenly
+//   extra stage     more loads in flight                   | shared memory, and with it resident blocks
 //   fused           round trips and launches of the operations after it | longer live ranges, which is not modelled
 //
-// Source: as gemm_schedule.h. Any thread. Nothing allocates where nothing is wrong.
+// Source: as gemm_schedule.h. Any thread. Nothing allocates but the message of an alternative that does not exist.
 #ifndef GPUEXEC_ANALYSIS_MODEL_SCHEDULES_H_
 #define GPUEXEC_ANALYSIS_MODEL_SCHEDULES_H_
 
@@ -46,7 +46,8 @@ struct ScheduleRow {
   ScheduleKind kind = ScheduleKind::kBaseline;
   GemmSchedule schedule;
   // An error where the alternative does not exist: it is the baseline again (InvalidArgument, "persistent: no
-  // change to the baseline"), or the model refuses it. A schedule of which no block fits is a result.
+  // change to the baseline (every block is resident at once)"), or the model refuses it. A schedule of which no block
+  // fits is a result.
   absl::StatusOr<ScheduleCost> cost;
 };
 

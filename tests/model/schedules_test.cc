@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 
 namespace gx::model {
 namespace {
@@ -128,11 +129,120 @@ TEST(CompareSchedules, ARefusedBaselineIsAnError) {
 
 TEST(ScheduleKindName, IsDistinctForEveryKind) {
   EXPECT_EQ(ScheduleKindName(ScheduleKind::kBaseline), "baseline");
+  EXPECT_EQ(ScheduleKindName(ScheduleKind::kLargerTile), "larger_tile");
+  EXPECT_EQ(ScheduleKindName(ScheduleKind::kSmallerTile), "smaller_tile");
+  EXPECT_EQ(ScheduleKindName(ScheduleKind::kGroupedOrder), "grouped_order");
+  EXPECT_EQ(ScheduleKindName(ScheduleKind::kSplitK), "split_k");
+  EXPECT_EQ(ScheduleKindName(ScheduleKind::kPersistent), "persistent");
+  EXPECT_EQ(ScheduleKindName(ScheduleKind::kExtraStage), "extra_stage");
+  EXPECT_EQ(ScheduleKindName(ScheduleKind::kFusedPointwise), "fused_pointwise");
   for (size_t i = 0; i < kScheduleKindCount; ++i) {
     for (size_t j = 0; j < i; ++j) {
       EXPECT_NE(ScheduleKindName(static_cast<ScheduleKind>(i)), ScheduleKindName(static_cast<ScheduleKind>(j)));
     }
   }
+}
+
+TEST(CompareSchedules, OfEqualEdgesTheColumnsChangeWhateverTheMatrixIs) {
+  for (const Gemm& gemm : {Gemm{.m = 4096, .n = 128, .k = 512}, Gemm{.m = 128, .n = 4096, .k = 512}}) {
+    const auto comparison = CompareSchedules({.gemm = gemm}, {}, WorkedMachine());
+    ASSERT_TRUE(comparison.ok());
+    EXPECT_EQ(Row(*comparison, ScheduleKind::kLargerTile).schedule.block_m, 128);
+    EXPECT_EQ(Row(*comparison, ScheduleKind::kLargerTile).schedule.block_n, 256);
+    EXPECT_EQ(Row(*comparison, ScheduleKind::kSmallerTile).schedule.block_m, 128);
+    EXPECT_EQ(Row(*comparison, ScheduleKind::kSmallerTile).schedule.block_n, 64);
+  }
+}
+
+TEST(CompareSchedules, HalfOfAnOddEdgeIsRoundedUp) {
+  const auto comparison =
+      CompareSchedules({.gemm = {.m = 64, .n = 64, .k = 64}}, {.block_m = 5, .block_n = 4}, WorkedMachine());
+  ASSERT_TRUE(comparison.ok());
+  EXPECT_EQ(Row(*comparison, ScheduleKind::kSmallerTile).schedule.block_m, 3);
+  EXPECT_EQ(Row(*comparison, ScheduleKind::kSmallerTile).schedule.block_n, 4);
+  EXPECT_EQ(Row(*comparison, ScheduleKind::kLargerTile).schedule.block_n, 8);
+}
+
+TEST(CompareSchedules, SplitKIsAtLeastTwiceTheBaselinesAndAtMostTheSteps) {
+  const auto split = [](const Gemm& gemm, const GemmSchedule& baseline) {
+    return CompareSchedules({.gemm = gemm}, baseline, WorkedMachine())
+        ->rows[static_cast<size_t>(ScheduleKind::kSplitK)];
+  };
+  // More tiles than slots already.
+  EXPECT_EQ(split({.m = 4096, .n = 4096, .k = 4096}, {.split_k = 3}).schedule.split_k, 6);
+  // Four steps along k.
+  EXPECT_EQ(split({.m = 4096, .n = 4096, .k = 128}, {.split_k = 3}).schedule.split_k, 4);
+  EXPECT_EQ(split({.m = 4096, .n = 4096, .k = 128}, {.split_k = 4}).cost.status().message(),
+            "split_k: no change to the baseline");
+  // Not one block fits: there are no slots to fill.
+  const ScheduleRow no_slots = split({.m = 128, .n = 128, .k = 4096}, {.stage_count = 11});
+  ASSERT_TRUE(no_slots.cost.ok());
+  EXPECT_FALSE(no_slots.cost->waves.has_value());
+  EXPECT_EQ(no_slots.schedule.split_k, 2);
+}
+
+TEST(CompareSchedules, AnOrderThatIsTheSameOnThisGridIsNoAlternative) {
+  struct Case {
+    const char* source;
+    Gemm gemm;
+    int64_t group_m;
+    const char* message;  // nullptr: an alternative
+  };
+  const Case cases[] = {
+      {"32 x 32 tiles, row-major", {.m = 4096, .n = 4096, .k = 32}, 1, nullptr},
+      {"one row of tiles", {.m = 100, .n = 4096, .k = 32}, 1, " (there is one row of tiles)"},
+      {"one column of tiles", {.m = 4096, .n = 100, .k = 32}, 1, " (there is one column of tiles)"},
+      {"six rows in groups of seven, as in those of eight",
+       {.m = 768, .n = 4096, .k = 32},
+       7,
+       " (a group holds all rows of tiles)"},
+      {"six rows in groups of six", {.m = 768, .n = 4096, .k = 32}, 6, " (a group holds all rows of tiles)"},
+      {"six rows in groups of five", {.m = 768, .n = 4096, .k = 32}, 5, nullptr},
+      {"sixteen rows in groups of sixteen", {.m = 2048, .n = 4096, .k = 32}, 16, nullptr},
+      {"in groups of eight already", {.m = 4096, .n = 4096, .k = 32}, 8, ""},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.source);
+    const auto comparison = CompareSchedules({.gemm = c.gemm}, {.order = {.group_m = c.group_m}}, WorkedMachine());
+    ASSERT_TRUE(comparison.ok());
+    const auto& cost = Row(*comparison, ScheduleKind::kGroupedOrder).cost;
+    ASSERT_EQ(cost.ok(), c.message == nullptr) << cost.status();
+    if (c.message == nullptr) continue;
+    EXPECT_EQ(cost.status().message(), std::string("grouped_order: no change to the baseline") + c.message);
+  }
+}
+
+TEST(CompareSchedules, PersistentBlocksNeedMoreTilesThanSlots) {
+  // 432 slots.
+  const auto persistent = [](int64_t tile_count) {
+    return CompareSchedules({.gemm = {.m = 128, .n = 128 * tile_count, .k = 32}}, {}, WorkedMachine())
+        ->rows[static_cast<size_t>(ScheduleKind::kPersistent)]
+        .cost;
+  };
+  EXPECT_EQ(persistent(432).status().message(),
+            "persistent: no change to the baseline (every block is resident at once)");
+  EXPECT_TRUE(persistent(433).ok());
+}
+
+TEST(CompareSchedules, AFusedBaselineIsNotFusedAgain) {
+  const auto comparison = CompareSchedules({.gemm = {.m = 4096, .n = 4096, .k = 4096}, .pointwise_operation_count = 2},
+                                           {.fused_pointwise = true}, WorkedMachine());
+  ASSERT_TRUE(comparison.ok());
+  EXPECT_EQ(Row(*comparison, ScheduleKind::kFusedPointwise).cost.status().message(),
+            "fused_pointwise: no change to the baseline");
+}
+
+TEST(CompareSchedules, GroupedOrderTouchesMorePanelsWhereAWaveIsSquareAlready) {
+  // 108 slots on 12 columns of tiles: nine whole rows, against groups of eight rows and one of the next.
+  const auto comparison =
+      CompareSchedules({.gemm = {.m = 4096, .n = 1536, .k = 4096}}, {.stage_count = 6}, WorkedMachine());
+  ASSERT_TRUE(comparison.ok());
+  const ScheduleCost& rows = *Row(*comparison, ScheduleKind::kBaseline).cost;
+  const ScheduleCost& grouped = *Row(*comparison, ScheduleKind::kGroupedOrder).cost;
+  ASSERT_EQ(rows.waves->slot_count, 108);
+  const int64_t panel_bytes = 128 * 4096 * 2;
+  EXPECT_EQ(rows.first_wave_operand_bytes, (9 + 12) * panel_bytes);
+  EXPECT_EQ(grouped.first_wave_operand_bytes, (16 + 12) * panel_bytes);
 }
 
 }  // namespace
