@@ -188,6 +188,7 @@ void SamplingDenyList::Deny(uint32_t function, std::string_view mangled_name, ui
 }
 
 DenyReason SamplingDenyList::ByName(std::string_view mangled_name) const noexcept {
+  mangled_name = mangled_name.substr(0, kMaxNameBytes);
   for (const std::string_view glob : kCommunicationKernels) {
     if (MatchesFunction(glob, mangled_name)) return DenyReason::kName;
   }

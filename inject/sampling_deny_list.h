@@ -64,6 +64,9 @@ class SamplingDenyList {
  public:
   // After so many missed deadlines in a process the fault is not with the functions.
   static constexpr uint32_t kMaxMissedDeadlines = 64;
+  // Of a name that are looked at: what a kernel is stands at the front, and a launch waits for the answer (some 30 us
+  // for a usual name, 3 ms for this much).
+  static constexpr size_t kMaxNameBytes = 16 * 1024;
 
   // Not called inside a callback. `functions`: one more than the largest index of a function (function_table.h).
   // False: no memory; then every function is denied.

@@ -187,6 +187,12 @@ TEST(SamplingDenyList, EveryGlobOfTheListIsNeeded) {
   }
 }
 
+TEST(SamplingDenyList, LooksAtTheFrontOfAVeryLongName) {
+  const std::string tail(200'000, 'x');
+  EXPECT_EQ(ByName(("_Z18ncclDevKernel_long" + tail).c_str()), DenyReason::kName);
+  EXPECT_EQ(ByName((tail + "all_reduce").c_str()), DenyReason::kNone);
+}
+
 TEST(SamplingDenyList, TakesTheUsersGlobs) {
   SamplingDenyList list;
   ASSERT_TRUE(list.Allocate(8, {"my_spin*", "*halo*"}));
