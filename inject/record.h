@@ -395,6 +395,9 @@ enum class CounterDenialReason : uint32_t {
   kPeerMemory = 4,
   kDeadline = 5,
   kFailed = 6,
+  kIpcMemory = 7,
+  kSymmetricHeap = 8,
+  kTableFull = 9,
 };
 
 struct CounterDenialRecord {

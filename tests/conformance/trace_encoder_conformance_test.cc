@@ -555,7 +555,7 @@ void AddCounterPlans(Values& values, TraceEncoder* encoder, v1::Packet* expected
   CounterDenialRecord denial;
   v1::CounterDenial* denial_message = expected->add_counter_denial();
   denial_message->set_function_iid(denial.function_iid = values.Unsigned());
-  denial.reason = static_cast<CounterDenialReason>(1 + values.Unsigned() % 6);
+  denial.reason = static_cast<CounterDenialReason>(1 + values.Unsigned() % 9);
   denial_message->set_reason(static_cast<v1::CounterDenial::Reason>(denial.reason));
   denial_message->set_monotonic_ns(denial.monotonic_ns = values.Unsigned());
   denial_message->set_detail(denial.detail = values.String());
