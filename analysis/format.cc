@@ -82,6 +82,18 @@ std::string FormatDecimal(double value, int decimals) {
   return text;
 }
 
+std::string FormatCounterValue(double value) {
+  if (!std::isfinite(value)) return "unavailable";
+  // Up to here a double tells a whole number apart from its neighbours.
+  constexpr double kMaxWholeNumber = 9007199254740992.0;
+  constexpr double kSixDigits = 1e5;
+  const double magnitude = std::fabs(value);
+  if (magnitude <= kMaxWholeNumber && (magnitude == std::trunc(magnitude) || magnitude >= kSixDigits)) {
+    return absl::StrCat(value < 0 ? "-" : "", FormatCount(static_cast<uint64_t>(std::round(magnitude))));
+  }
+  return absl::StrFormat("%.6g", value);
+}
+
 std::string ShortestDouble(double value) {
   // 15 digits are always kept, 17 always tell two numbers apart.
   for (const int digits : {15, 16}) {

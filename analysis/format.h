@@ -25,6 +25,9 @@ std::string FormatHz(double hz);
 std::string FormatRatio(double ratio);
 // The shortest form with at most `decimals` decimals, "." as the point whatever the locale.
 std::string FormatDecimal(double value, int decimals);
+// A hardware counter's value: "52,428,800" where it is a whole number, else at most six significant digits;
+// "unavailable" where it is no number.
+std::string FormatCounterValue(double value);
 // The shortest form that reads back as the same number: "0.002", "1.5e+12", "16.049382716049383", "nan".
 std::string ShortestDouble(double value);
 

@@ -31,6 +31,15 @@ void JsonWriter::Value(double value) {
   out_ += FormatDecimal(value, kDecimals);
 }
 
+void JsonWriter::ExactValue(double value) {
+  if (!std::isfinite(value)) {
+    Null();
+    return;
+  }
+  Separate();
+  out_ += ShortestDouble(value);
+}
+
 void JsonWriter::Value(bool value) {
   Separate();
   out_ += value ? "true" : "false";

@@ -27,6 +27,8 @@ class JsonWriter {
   void Value(uint64_t value);
   // null where it is not a finite number.
   void Value(double value);
+  // Every digit: the shortest form that reads back as the same number, in place of six decimals.
+  void ExactValue(double value);
   void Value(bool value);
   void Value(absl::string_view text);
   void Value(const std::string& text) { Value(absl::string_view(text)); }
@@ -44,6 +46,15 @@ class JsonWriter {
   void Member(absl::string_view key, const T& value) {
     Key(key);
     Value(value);
+  }
+
+  void ExactMember(absl::string_view key, const std::optional<double>& value) {
+    Key(key);
+    if (value.has_value()) {
+      ExactValue(*value);
+    } else {
+      Null();
+    }
   }
 
   std::string Take();

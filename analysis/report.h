@@ -25,6 +25,9 @@ struct Grouping {
   friend bool operator==(const Grouping&, const Grouping&) = default;
 };
 
+// Parts of the text, and the one table that CSV holds.
+enum class Section { kLosses, kProvenance, kRun, kCounters, kKernels };
+
 enum class SortKey { kTotal, kCalls, kMedian, kMax, kOverlap, kName };
 
 // A loss, an oddity or a note.
@@ -311,6 +314,176 @@ struct KernelGroup {
   bool measured_insufficient() const { return basis != MedianBasis::kClean; }
 };
 
+// One metric of a row of counters: counter_samples.h says what each figure rests on.
+struct CounterMetricRow {
+  std::string name;
+  // Unset: unavailable.
+  std::optional<double> median;
+  std::optional<double> min;
+  std::optional<double> max;
+  std::optional<double> spread_ratio;
+  uint64_t value_count = 0;
+  uint64_t unavailable_count = 0;
+  // Samples that the median rests on.
+  uint64_t kept_count = 0;
+  // The first ranges of sessions were left out; there were only such.
+  bool first_left_out = false;
+  bool first_only = false;
+};
+
+// What one group counted of one signature, or of one graph.
+struct CounterGroupRow {
+  std::string group;
+  // "hardware", "sass", ...
+  std::string kind;
+  uint64_t sample_count = 0;
+  // Of these: void (in no figure), first of their session, next to a switch, replayed by CUPTI.
+  uint64_t void_count = 0;
+  uint64_t first_of_session_count = 0;
+  uint64_t after_switch_count = 0;
+  uint64_t replayed_count = 0;
+  // After the start of the run. Unset: no usable sample, or its time is not known.
+  std::optional<uint64_t> first_offset_ns;
+  std::optional<uint64_t> last_offset_ns;
+  // Median time between one sampled launch and the next. Unset: fewer than two.
+  std::optional<double> spacing_ns;
+  // Which launch of its signature the first one was, from 1, and the median step to the next. Unset: the trace does not
+  // say.
+  std::optional<uint64_t> first_launch_number;
+  std::optional<double> launch_number_step;
+  std::vector<CounterMetricRow> metrics;
+};
+
+// A metric that shows that launches of one signature did different work.
+struct MixedWork {
+  std::string metric;
+  double min = 0;
+  double max = 0;
+  double spread_ratio = 0;
+};
+
+struct SignatureCounters {
+  std::string short_name;
+  std::string full_name;
+  std::optional<uint64_t> device_id;
+  std::optional<Dim> grid;
+  std::optional<Dim> block;
+  std::optional<Dim> cluster;
+  uint64_t dynamic_shared_memory_bytes = 0;
+  bool graph_node = false;
+  uint64_t launch_count = 0;
+  // Of the process's kernel time. Unset: not known, as the import did not keep signatures apart.
+  std::optional<double> share_ratio;
+  // Not empty: mixed work.
+  std::vector<MixedWork> mixed_work;
+  std::vector<CounterGroupRow> groups;
+};
+
+// Of whole graph launches: never a kernel's.
+struct GraphCounters {
+  uint64_t graph_exec_id = 0;
+  uint64_t graph_id = 0;
+  // Unset: instantiated before the capture.
+  std::optional<uint64_t> kernel_node_count;
+  std::optional<uint64_t> undescribed_node_count;
+  std::vector<CounterGroupRow> groups;
+};
+
+struct CounterPlanRow {
+  uint64_t device_id = 0;
+  std::string requested;
+  std::string chip;
+  std::vector<std::string> groups;
+  // (metric, why)
+  std::vector<std::pair<std::string, std::string>> dropped;
+  bool failed = false;
+  uint64_t planning_ns = 0;
+};
+
+struct CounterAccessRow {
+  uint64_t device_id = 0;
+  // "allowed", "not permitted", ...
+  std::string state;
+  bool allowed = false;
+  std::string text;
+};
+
+struct DevicePeakRow {
+  uint64_t device_id = 0;
+  std::string metric;
+  // Unset: unavailable.
+  std::optional<double> per_cycle;
+  std::string clock_metric;
+  std::optional<double> clock_hz;
+};
+
+struct WindowClocksRow {
+  uint64_t window_id = 0;
+  uint64_t device_id = 0;
+  // "timing", "counters", ...; "" where the window is not known.
+  std::string kind;
+  std::optional<uint64_t> sm_clock_hz;
+  std::optional<uint64_t> l2_clock_hz;
+  std::optional<uint64_t> memory_clock_hz;
+  // Unset: unknown; empty: none.
+  std::optional<std::vector<std::string>> throttle_reasons;
+  uint64_t reading_count = 0;
+};
+
+// A function that was not sampled any more; "" every function of the context.
+struct DeniedFunction {
+  std::string name;
+  std::string reason;
+  std::string detail;
+};
+
+// What counters cost. Host time inside calls, each counted once.
+struct CounterBill {
+  uint64_t window_count = 0;
+  uint64_t windows_ns = 0;
+  uint64_t switch_ns = 0;
+  uint64_t session_count = 0;
+  uint64_t failed_session_count = 0;
+  uint64_t range_count = 0;
+  // On the program's threads.
+  uint64_t push_ns = 0;
+  uint64_t pop_ns = 0;
+  uint64_t idle_wait_ns = 0;
+  uint64_t completion_wait_ns = 0;
+  // Where windows are switched.
+  uint64_t enable_ns = 0;
+  uint64_t start_ns = 0;
+  uint64_t stop_ns = 0;
+  uint64_t decode_ns = 0;
+  uint64_t disable_ns = 0;
+  uint64_t ranges_ns() const { return push_ns + pop_ns + idle_wait_ns + completion_wait_ns; }
+  uint64_t sessions_ns() const { return enable_ns + start_ns + stop_ns + decode_ns + disable_ns; }
+};
+
+struct CountersSection {
+  size_t process = 0;  // Index in Report::processes.
+  std::vector<CounterPlanRow> plans;
+  std::vector<CounterAccessRow> access;
+  std::vector<DevicePeakRow> peaks;
+  std::vector<WindowClocksRow> window_clocks;
+  std::vector<DeniedFunction> denied;
+  CounterBill bill;
+  uint64_t sample_count = 0;
+  uint64_t void_count = 0;
+  uint64_t misplaced_count = 0;
+  uint64_t unavailable_value_count = 0;
+  // Signatures with a usable sample, and what share of the process's kernel time they make up; the same of those that
+  // have kWantedSamples in every group of the plan but tensor groups.
+  uint64_t sampled_signature_count = 0;
+  std::optional<double> sampled_share_ratio;
+  std::optional<double> covered_share_ratio;
+  uint64_t mixed_work_count = 0;
+  // Heaviest first, filtered, cut to the number asked for.
+  std::vector<SignatureCounters> signatures;
+  size_t signatures_matched = 0;
+  std::vector<GraphCounters> graphs;
+};
+
 struct Report {
   bool data_lost = false;
   Grouping grouping;
@@ -321,6 +494,8 @@ struct Report {
   std::vector<KernelGroup> kernels;
   size_t kernel_groups_matched = 0;
   size_t kernel_groups_total = 0;
+  // Of the processes whose trace says anything about hardware counters.
+  std::vector<CountersSection> counters;
 };
 
 }  // namespace gx::analysis

@@ -36,6 +36,7 @@ Report BuildReport(std::span<const TraceModel> models, const ReportRequest& requ
     report.data_lost |= section.data_lost;
     report.processes.push_back(std::move(section));
     AddKernels(model, i, request, &report);
+    AddCounters(model, i, request, &report);
   }
   LabelProcesses(&report.processes);
   SortKernels(request.sort, &report.kernels);

@@ -104,4 +104,67 @@ std::string ReportCsv(const Report& report) {
   return out;
 }
 
+namespace {
+
+// As they were counted: no digit is lost.
+std::string Exact(const std::optional<double>& value) {
+  return value.has_value() ? ShortestDouble(*value) : std::string();
+}
+
+// `fields` say whose counters these are.
+void AddGroups(const std::vector<std::string>& fields, const std::vector<CounterGroupRow>& groups, std::string* out) {
+  const std::string whose = absl::StrJoin(fields, ",");
+  const auto flag = [](bool value) { return std::string(value ? "1" : "0"); };
+  for (const CounterGroupRow& group : groups) {
+    for (const CounterMetricRow& metric : group.metrics) {
+      const std::vector<std::string> rest = {Quoted(group.group),
+                                             group.kind,
+                                             absl::StrCat(group.sample_count),
+                                             absl::StrCat(group.void_count),
+                                             absl::StrCat(group.first_of_session_count),
+                                             Number(group.first_offset_ns),
+                                             Exact(group.spacing_ns),
+                                             Number(group.first_launch_number),
+                                             Exact(group.launch_number_step),
+                                             Quoted(metric.name),
+                                             Exact(metric.median),
+                                             Exact(metric.min),
+                                             Exact(metric.max),
+                                             Decimal(metric.spread_ratio),
+                                             absl::StrCat(metric.value_count),
+                                             absl::StrCat(metric.unavailable_count),
+                                             absl::StrCat(metric.kept_count),
+                                             flag(metric.first_left_out),
+                                             flag(metric.first_only)};
+      absl::StrAppend(out, whose, ",", absl::StrJoin(rest, ","), "\n");
+    }
+  }
+}
+
+}  // namespace
+
+std::string ReportCountersCsv(const Report& report) {
+  std::string out =
+      "process,counts_of,name,short_name,device_id,graph_exec_id,grid,block,cluster,dynamic_shared_memory_bytes,"
+      "graph_node,launch_count,share_ratio,mixed_work,group,group_kind,sample_count,void_count,first_of_session_count,"
+      "first_offset_ns,spacing_ns,first_launch_number,launch_number_step,metric,median,min,max,spread_ratio,value_"
+      "count,"
+      "unavailable_count,kept_count,first_left_out,first_only\n";
+  const auto flag = [](bool value) { return std::string(value ? "1" : "0"); };
+  for (const CountersSection& counters : report.counters) {
+    const std::string process = Quoted(report.processes[counters.process].label);
+    for (const SignatureCounters& s : counters.signatures) {
+      AddGroups({process, "kernel", Quoted(s.full_name), Quoted(s.short_name), Number(s.device_id), "", Text(s.grid),
+                 Text(s.block), Text(s.cluster), absl::StrCat(s.dynamic_shared_memory_bytes), flag(s.graph_node),
+                 absl::StrCat(s.launch_count), Decimal(s.share_ratio), flag(!s.mixed_work.empty())},
+                s.groups, &out);
+    }
+    for (const GraphCounters& g : counters.graphs) {
+      AddGroups({process, "graph", "", "", "", absl::StrCat(g.graph_exec_id), "", "", "", "", "", "", "", ""}, g.groups,
+                &out);
+    }
+  }
+  return out;
+}
+
 }  // namespace gx::analysis

@@ -1,5 +1,5 @@
-// The kernels of a Report -> CSV (RFC 4180, a header line, "." as decimal point, times in nanoseconds). Losses and
-// provenance are in the other forms; the exit code tells of losses. Formatting only; pure.
+// The kernels of a Report, or its hardware counters -> CSV (RFC 4180, a header line, "." as decimal point, times in
+// nanoseconds). Losses and provenance are in the other forms; the exit code tells of losses. Formatting only; pure.
 #ifndef GPUEXEC_ANALYSIS_REPORT_CSV_H_
 #define GPUEXEC_ANALYSIS_REPORT_CSV_H_
 
@@ -10,6 +10,9 @@
 namespace gx::analysis {
 
 std::string ReportCsv(const Report& report);
+
+// The hardware counters: a line for each signature (or graph), group and metric. A value that is unavailable is empty.
+std::string ReportCountersCsv(const Report& report);
 
 }  // namespace gx::analysis
 

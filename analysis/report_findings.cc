@@ -253,6 +253,7 @@ void BuildFindings(const TraceModel& model, ProcessSection* section) {
     (description.severity == pb::SEVERITY_INFO ? section->bookkeeping : section->findings)
         .push_back(std::move(finding));
   }
+  AddCounterFindings(model, &section->findings);
   // Error, data loss, unknown, notice.
   const auto rank = [](pb::Severity severity) {
     return severity == pb::SEVERITY_UNSPECIFIED ? 2.5 : static_cast<double>(severity);

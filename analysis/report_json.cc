@@ -1,6 +1,7 @@
 #include "analysis/report_json.h"
 
 #include "analysis/json_writer.h"
+#include "analysis/report_json_counters.h"
 #include "analysis/report_names.h"
 #include "analysis/stat_catalog.h"
 
@@ -341,6 +342,13 @@ std::string ReportJson(const Report& report) {
   json.BeginArray();
   for (const KernelGroup& group : report.kernels) WriteGroup(report, group, &json);
   json.EndArray();
+  // Where a trace says nothing of counters, as those of format 1.0, neither does its report.
+  if (!report.counters.empty()) {
+    json.Key("counters");
+    json.BeginArray();
+    for (const CountersSection& counters : report.counters) WriteCountersJson(report, counters, &json);
+    json.EndArray();
+  }
   json.EndObject();
   return json.Take();
 }

@@ -23,6 +23,14 @@ constexpr std::array<std::pair<absl::string_view, SortKey>, 6> kSortKeys = {{
     {"name", SortKey::kName},
 }};
 
+constexpr std::array<std::pair<absl::string_view, Section>, 5> kSections = {{
+    {"losses", Section::kLosses},
+    {"provenance", Section::kProvenance},
+    {"run", Section::kRun},
+    {"counters", Section::kCounters},
+    {"kernels", Section::kKernels},
+}};
+
 }  // namespace
 
 std::vector<absl::string_view> GroupingWords(const Grouping& grouping) {
@@ -40,6 +48,19 @@ bool AddGroupingWord(absl::string_view word, Grouping* grouping) {
     return true;
   }
   return false;
+}
+
+std::optional<Section> SectionFromWord(absl::string_view word) {
+  for (const auto& [known, section] : kSections) {
+    if (word == known) return section;
+  }
+  return std::nullopt;
+}
+
+std::vector<absl::string_view> AllSectionWords() {
+  std::vector<absl::string_view> words;
+  for (const auto& [word, section] : kSections) words.push_back(word);
+  return words;
 }
 
 absl::string_view SortWord(SortKey key) {

@@ -1,4 +1,4 @@
-// The words that reports and options use for groupings, sort keys and verdicts. Pure; any thread.
+// The words that reports and options use for groupings, sections, sort keys and verdicts. Pure; any thread.
 #ifndef GPUEXEC_ANALYSIS_REPORT_NAMES_H_
 #define GPUEXEC_ANALYSIS_REPORT_NAMES_H_
 
@@ -14,6 +14,10 @@ namespace gx::analysis {
 std::vector<absl::string_view> GroupingWords(const Grouping& grouping);
 // Adds what the word says; false: no such word.
 bool AddGroupingWord(absl::string_view word, Grouping* grouping);
+
+// "losses", "provenance", "run", "counters", "kernels".
+std::optional<Section> SectionFromWord(absl::string_view word);
+std::vector<absl::string_view> AllSectionWords();
 
 absl::string_view SortWord(SortKey key);
 std::optional<SortKey> SortKeyFromWord(absl::string_view word);

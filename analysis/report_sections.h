@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,11 @@
 #include "analysis/trace_model.h"
 
 namespace gx::analysis {
+
+// Launches of one signature that differ by more do different work (other arguments, other data).
+inline constexpr double kMixedWorkSpread = 0.02;
+// Samples of a group that a signature should have.
+inline constexpr uint64_t kWantedSamples = 3;
 
 // Section 1, report_findings.cc: losses and odd records, most severe first; bookkeeping and diagnostics. After
 // BuildRun.
@@ -37,6 +43,29 @@ AccountingSection BuildAccounting(const TraceModel& model);
 void AddKernels(const TraceModel& model, size_t process, const ReportRequest& request, Report* report);
 // In the order of `sort`; equal traces give equal reports.
 void SortKernels(SortKey sort, std::vector<KernelGroup>* kernels);
+
+// Section 5, report_counters.cc: adds what process number `process` counted, where its trace says anything of it.
+void AddCounters(const TraceModel& model, size_t process, const ReportRequest& request, Report* report);
+
+// counter_words.cc, for the two files about counters.
+// "hardware" for KIND_HARDWARE, and so on; a value of a later format as its number.
+std::string CounterGroupKindWord(int kind);
+std::string CounterAccessWord(int state);
+std::string CounterDenialWord(int reason);
+std::string DroppedMetricWord(int reason);
+// Full demangled name of a function; "every kernel" for 0, "(name unknown)" where it is not defined.
+std::string DeniedFunctionName(const TraceModel& model, uint64_t function_iid);
+
+// mixed_work.cc. Series of kernel launches; launches whose parameters could not be read are under kNoSignature.
+std::map<uint32_t, std::vector<const CounterSeries*>> SeriesBySignature(const CounterModel& counters);
+// Metrics that show more than one kind of work among a signature's launches. Spread is (max - min) / median over all
+// samples that are not void, of instructions and of bytes; more than kMixedWorkSpread is mixed work. DRAM bytes count
+// only from twice the size of the L2 cache on: below it they depend on what ran before.
+std::vector<MixedWork> MixedWorkOf(const TraceModel& model, uint32_t signature,
+                                   const std::vector<const CounterSeries*>& series);
+
+// report_counter_findings.cc: adds findings about counters, and examples to those that are there. Any order.
+void AddCounterFindings(const TraceModel& model, std::vector<Finding>* findings);
 
 // process_labels.cc: "rank 3" where every trace has a rank and no two share one; else "pid 17", with the host if there
 // are several; else the number of the trace on the command line.

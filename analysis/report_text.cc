@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "analysis/format.h"
+#include "analysis/report_text_counters.h"
 #include "analysis/report_text_kernels.h"
 #include "analysis/stat_catalog.h"
 #include "analysis/text_writer.h"
@@ -74,6 +75,28 @@ void WriteAccounting(const AccountingSection& a, TextWriter* out) {
   if (!more.empty()) out->Line(absl::StrCat("              ", absl::StrJoin(more, ", ")));
 }
 
+void WriteFinding(const Finding& finding, TextWriter* out) {
+  out->Line(absl::StrCat(
+      "  ",
+      out->Paint(ColourOf(finding.severity), absl::StrFormat("%-10s", std::string(SeverityWord(finding.severity)))),
+      absl::StrFormat("%12s", FormatCount(finding.value)), "  ", finding.text, "  [", finding.id, "]"));
+  if (!finding.advice.empty()) out->Line(absl::StrCat(std::string(26, ' '), "-> ", finding.advice));
+  for (const std::string& detail : finding.details) out->Line(absl::StrCat(std::string(26, ' '), detail));
+}
+
+// Of a report whose reader asked for other sections: only what bears on the figures there.
+void WriteLossesAlone(const ProcessSection& process, TextWriter* out) {
+  size_t others = 0;
+  for (const Finding& finding : process.findings) {
+    if (MeansDataLost(finding.severity)) {
+      WriteFinding(finding, out);
+    } else {
+      ++others;
+    }
+  }
+  if (others > 0) out->Line(absl::StrCat("  ", Plural(others, "other finding"), " (--section losses shows them)"));
+}
+
 void WriteFindings(const ProcessSection& process, bool wide, TextWriter* out) {
   if (process.nothing_recorded) {
     out->Line(absl::StrCat("  ", out->Paint(Colour::kRed, "NOTHING WAS RECORDED")));
@@ -82,14 +105,7 @@ void WriteFindings(const ProcessSection& process, bool wide, TextWriter* out) {
   if (process.findings.empty()) {
     out->Line("  none: every launch seen has its kernels, every kernel its launch");
   }
-  for (const Finding& finding : process.findings) {
-    out->Line(absl::StrCat(
-        "  ",
-        out->Paint(ColourOf(finding.severity), absl::StrFormat("%-10s", std::string(SeverityWord(finding.severity)))),
-        absl::StrFormat("%12s", FormatCount(finding.value)), "  ", finding.text, "  [", finding.id, "]"));
-    if (!finding.advice.empty()) out->Line(absl::StrCat(std::string(26, ' '), "-> ", finding.advice));
-    for (const std::string& detail : finding.details) out->Line(absl::StrCat(std::string(26, ' '), detail));
-  }
+  for (const Finding& finding : process.findings) WriteFinding(finding, out);
   if (!process.nothing_recorded) WriteDiagnostics(process, wide, out);
   WriteAccounting(process.accounting, out);
   if (!wide) return;
@@ -274,19 +290,41 @@ std::string ReportText(const Report& report, const TextStyle& style) {
   const auto heading = [&](absl::string_view title, const ProcessSection& process) {
     out.Heading(several ? absl::StrCat(title, ", ", process.label) : std::string(title));
   };
+  const auto named = [&style](Section section) {
+    return std::find(style.sections.begin(), style.sections.end(), section) != style.sections.end();
+  };
+  const auto shown = [&](Section section) { return style.sections.empty() || named(section); };
   for (const ProcessSection& process : report.processes) {
+    if (!shown(Section::kLosses) && !process.data_lost) continue;
     heading("LOSSES AND ODD RECORDS", process);
-    WriteFindings(process, style.wide, &out);
+    if (shown(Section::kLosses)) {
+      WriteFindings(process, style.wide, &out);
+    } else {
+      WriteLossesAlone(process, &out);
+    }
   }
   for (const ProcessSection& process : report.processes) {
+    if (!shown(Section::kProvenance)) break;
     heading("PROVENANCE", process);
     WriteProvenance(process, style.wide, &out);
   }
   for (const ProcessSection& process : report.processes) {
+    if (!shown(Section::kRun)) break;
     heading("RUN", process);
     WriteRun(process, &out);
   }
-  WriteKernels(report, style, &out);
+  const bool tables = named(Section::kCounters);
+  for (const CountersSection& counters : report.counters) {
+    if (!shown(Section::kCounters)) break;
+    heading("COUNTERS", report.processes[counters.process]);
+    WriteCounterSummary(report, counters, tables, &out);
+    if (tables) WriteCounterTables(counters, style, &out);
+  }
+  if (tables && report.counters.empty()) {
+    out.Heading("COUNTERS");
+    out.Line("  none: no trace here says anything of hardware counters");
+  }
+  if (shown(Section::kKernels)) WriteKernels(report, style, &out);
   return out.Take();
 }
 

@@ -1,9 +1,11 @@
-// Report -> text for a terminal: losses and odd records, provenance, the run, the kernels. Formatting only; pure.
+// Report -> text for a terminal: losses and odd records, provenance, the run, the counters, the kernels.
+// Formatting only; pure.
 #ifndef GPUEXEC_ANALYSIS_REPORT_TEXT_H_
 #define GPUEXEC_ANALYSIS_REPORT_TEXT_H_
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "analysis/report.h"
 
@@ -16,6 +18,9 @@ struct TextStyle {
   bool wide = false;
   // The table of kernels is made to fit: columns are left out (and named below it), names are cut. 0: no limit.
   size_t max_table_columns = 0;
+  // What is shown, in the report's own order. Empty: all, with counters as a paragraph; tables of them only where they
+  // are named. Losses of data are shown in any case.
+  std::vector<Section> sections = {};
 };
 
 std::string ReportText(const Report& report, const TextStyle& style);

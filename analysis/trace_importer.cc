@@ -16,7 +16,8 @@ constexpr uint64_t kUnknownDevice = UINT64_MAX;
 
 }  // namespace
 
-TraceImporter::TraceImporter(const ImportOptions& options) : options_(options), join_(this, &clocks_) {
+TraceImporter::TraceImporter(const ImportOptions& options)
+    : options_(options), counters_(&model_.counters), join_(this, &clocks_) {
   model_.dimensions = options.dimensions;
 }
 
@@ -49,6 +50,7 @@ void TraceImporter::Import(const pb::Packet& packet) {
       model_.overhead_ns += row.duration_ns;
     }));
   }
+  for (const pb::CounterBatch& batch : packet.counter_batch()) ImportCounters(batch);
   for (const pb::DeviceSample& sample : packet.device_sample()) ImportSample(sample);
   for (const pb::KernelSummary& summary : packet.kernel_summary()) ImportSummary(summary);
   for (const pb::LaunchSummary& summary : packet.launch_summary()) {
@@ -100,6 +102,7 @@ void TraceImporter::ImportDefinitions(const pb::Packet& packet) {
   for (const pb::GraphNode& node : packet.graph_node()) graph_nodes_.Add(node);
   for (const pb::GraphExec& exec : packet.graph_exec()) graph_execs_.Merge(exec.graph_exec_id(), exec);
   for (const pb::Window& window : packet.window()) model_.windows[window.window_id()].MergeFrom(window);
+  counters_.ImportDefinitions(packet);
   for (const pb::Module& module : packet.module()) {
     if (module.loaded_monotonic_ns() == 0) continue;
     const auto [place, inserted] = module_loads_.try_emplace(module.module_id(), module.loaded_monotonic_ns());
@@ -312,6 +315,23 @@ void TraceImporter::ImportMemory(const pb::MemoryBatch& batch) {
   }));
 }
 
+void TraceImporter::ImportCounters(const pb::CounterBatch& batch) {
+  const auto signature_index = [this](uint64_t iid) {
+    const uint32_t index = SignatureIndex(iid);
+    if (!model_.signatures[index].defined) CountUndefined("signature");
+    return index;
+  };
+  const auto is_other_window = [this](uint64_t window_id) {
+    const auto window = model_.windows.find(window_id);
+    return window != model_.windows.end() && window->second.kind() != pb::Window::KIND_COUNTERS &&
+           window->second.kind() != pb::Window::KIND_UNSPECIFIED;
+  };
+  const auto count_undefined = [this](const char* what) { CountUndefined(what); };
+  const auto note_host_time = [this](uint64_t monotonic_ns) { NoteHostTime(monotonic_ns); };
+  const CounterImporter::Context context{signature_index, is_other_window, count_undefined, note_host_time};
+  NoteBatch(counters_.ImportSamples(batch, context));
+}
+
 void TraceImporter::ImportSample(const pb::DeviceSample& sample) {
   NoteHostTime(sample.monotonic_ns());
   ClockSamples& samples = model_.clocks_by_device[sample.device_id()];
@@ -366,6 +386,11 @@ TraceModel TraceImporter::Finish() {
   }
   model_.module_count = module_loads_.size();
   model_.graph_exec_count = graph_execs_.size();
+  for (const CounterSeries& series : model_.counters.series) {
+    if (const pb::GraphExec* exec = graph_execs_.Get(series.graph_exec_id); series.is_graph() && exec != nullptr) {
+      model_.counted_graphs[series.graph_exec_id] = *exec;
+    }
+  }
   model_.graph_node_count = graph_nodes_.node_count();
   return std::move(model_);
 }

@@ -23,6 +23,7 @@
 #include "analysis/clock_map.h"
 #include "analysis/clock_step.h"
 #include "analysis/correlate.h"
+#include "analysis/counter_importer.h"
 #include "analysis/device_timeline.h"
 #include "analysis/graph_nodes.h"
 #include "analysis/trace_model.h"
@@ -59,6 +60,7 @@ class TraceImporter : private JoinSink, private TimelineSink {
   void ImportLaunches(const gpuexec::v1::LaunchBatch& batch);
   void ImportKernels(const gpuexec::v1::KernelBatch& batch);
   void ImportMemory(const gpuexec::v1::MemoryBatch& batch);
+  void ImportCounters(const gpuexec::v1::CounterBatch& batch);
   void ImportSample(const gpuexec::v1::DeviceSample& sample);
   void ImportSummary(const gpuexec::v1::KernelSummary& summary);
   void NoteBatch(const DecodedBatch& decoded);
@@ -77,6 +79,7 @@ class TraceImporter : private JoinSink, private TimelineSink {
 
   ImportOptions options_;
   TraceModel model_;
+  CounterImporter counters_;
   ClockMap clocks_;
   ShortDurations short_durations_;
   // CUPTI's clock; UINT64_MAX: no summary.

@@ -16,6 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "analysis/correlate.h"
+#include "analysis/counter_model.h"
 #include "analysis/duration_samples.h"
 #include "analysis/nvtx_ranges.h"
 #include "analysis/summary_buckets.h"
@@ -261,6 +262,9 @@ struct TraceModel {
   uint64_t synchronization_ns = 0;
   uint64_t overhead_count = 0;
   uint64_t overhead_ns = 0;
+  CounterModel counters;
+  // Of graphs that have counter samples: nodes that are kernels for certain, and others.
+  std::map<uint64_t, gpuexec::v1::GraphExec> counted_graphs;
   // EstimateClockStep of the kernels' durations; 0: not known.
   uint64_t clock_step_ns = 0;
   uint64_t clock_pair_count = 0;

@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -25,8 +27,10 @@ namespace {
 constexpr char kCommand[] = "gx-analyze";
 
 // What goes to a terminal is coloured and fits its window; what goes anywhere else is complete.
-TextStyle StyleFor(const std::string& path, bool wide) {
+TextStyle StyleFor(const std::string& path, const AnalyzeOptions& options) {
+  const bool wide = options.wide;
   TextStyle style;
+  style.sections = options.sections;
   style.wide = wide;
   if (!path.empty() || !IsTerminal(STDOUT_FILENO)) return style;
   style.colour = ColourWanted(path);
@@ -46,12 +50,18 @@ std::string Extension(OutputFormat format) {
   return ".txt";
 }
 
+// The one table that CSV holds.
+Section CsvTable(const std::vector<Section>& sections) {
+  return std::find(sections.begin(), sections.end(), Section::kCounters) != sections.end() ? Section::kCounters
+                                                                                           : Section::kKernels;
+}
+
 std::string Render(const Report& report, OutputFormat format, const TextStyle& style) {
   switch (format) {
     case OutputFormat::kJson:
       return ReportJson(report);
     case OutputFormat::kCsv:
-      return ReportCsv(report);
+      return CsvTable(style.sections) == Section::kCounters ? ReportCountersCsv(report) : ReportCsv(report);
     case OutputFormat::kText:
       break;
   }
@@ -95,7 +105,7 @@ int RunAnalyze(const std::vector<std::string>& arguments) {
   for (const OutputFormat format : options->formats) {
     const bool several = options->formats.size() > 1;
     const std::string path = several ? absl::StrCat(options->output, Extension(format)) : options->output;
-    const std::string text = Render(report, format, StyleFor(path, options->wide));
+    const std::string text = Render(report, format, StyleFor(path, *options));
     if (const absl::Status status = WriteOutput(path, text); !status.ok()) {
       Complain(kCommand, absl::StrCat("the report could not be written: ", status.message()));
       return kExitUnreadable;

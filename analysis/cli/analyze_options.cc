@@ -47,13 +47,32 @@ absl::Status ParseGrouping(absl::string_view text, Grouping* grouping) {
   return absl::OkStatus();
 }
 
-enum Option : int { kFormat = 1, kTop, kSort, kFilter, kBy, kWide, kOutput, kHelp, kVersion };
+absl::Status ParseSections(absl::string_view text, std::vector<Section>* sections) {
+  sections->clear();
+  for (const absl::string_view word : absl::StrSplit(text, ',')) {
+    const std::optional<Section> section = SectionFromWord(word);
+    if (!section.has_value()) {
+      return Usage(
+          absl::StrCat("--section: '", Printable(word), "' is not one of ", absl::StrJoin(AllSectionWords(), ", ")));
+    }
+    if (std::find(sections->begin(), sections->end(), *section) == sections->end()) sections->push_back(*section);
+  }
+  return absl::OkStatus();
+}
+
+enum Option : int { kFormat = 1, kTop, kSort, kFilter, kBy, kSection, kWide, kOutput, kHelp, kVersion };
 constexpr option kOptions[] = {
-    {"format", required_argument, nullptr, kFormat}, {"top", required_argument, nullptr, kTop},
-    {"sort", required_argument, nullptr, kSort},     {"filter", required_argument, nullptr, kFilter},
-    {"by", required_argument, nullptr, kBy},         {"wide", no_argument, nullptr, kWide},
-    {"output", required_argument, nullptr, kOutput}, {"help", no_argument, nullptr, kHelp},
-    {"version", no_argument, nullptr, kVersion},     {nullptr, 0, nullptr, 0},
+    {"format", required_argument, nullptr, kFormat},
+    {"top", required_argument, nullptr, kTop},
+    {"sort", required_argument, nullptr, kSort},
+    {"filter", required_argument, nullptr, kFilter},
+    {"by", required_argument, nullptr, kBy},
+    {"section", required_argument, nullptr, kSection},
+    {"wide", no_argument, nullptr, kWide},
+    {"output", required_argument, nullptr, kOutput},
+    {"help", no_argument, nullptr, kHelp},
+    {"version", no_argument, nullptr, kVersion},
+    {nullptr, 0, nullptr, 0},
 };
 
 absl::Status ParseTop(const std::string& text, std::optional<size_t>* top) {
@@ -102,6 +121,8 @@ absl::Status Apply(int found, const std::string& argument, AnalyzeOptions* optio
       return ParseFilter(argument, &options->report.filter);
     case kBy:
       return ParseGrouping(argument, &options->report.grouping);
+    case kSection:
+      return ParseSections(argument, &options->sections);
     case 'w':
     case kWide:
       options->wide = true;
@@ -159,6 +180,14 @@ absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(const std::vector<std::string
   if (options.formats.size() > 1 && options.output.empty()) {
     return Usage("several formats need --output PREFIX (PREFIX.txt, PREFIX.json, PREFIX.csv are written)");
   }
+  const auto named = [&options](Section section) {
+    return std::find(options.sections.begin(), options.sections.end(), section) != options.sections.end();
+  };
+  const bool csv =
+      std::find(options.formats.begin(), options.formats.end(), OutputFormat::kCsv) != options.formats.end();
+  if (csv && named(Section::kCounters) && named(Section::kKernels)) {
+    return Usage("CSV holds one table: --section counters or --section kernels, not both");
+  }
   const bool text_only = options.formats == std::vector<OutputFormat>{OutputFormat::kText};
   options.report.top = top.value_or(text_only ? kDefaultTextTop : 0);
   return options;
@@ -177,6 +206,9 @@ Several traces (the ranks of one job) make one report, with a column for the pro
                    or several of them, separated by commas. Default: signature
   --sort KEY       )",
       absl::StrJoin(AllSortWords(), ", "), R"(. Default: total
+  --section LIST   of the text only these parts: losses, provenance, run, counters, kernels. Losses of data are shown in
+                   any case. counters shows hardware counters by signature, group and metric (in the whole report they
+                   are a paragraph); with --format csv it is their table in place of the kernels'
   --top N          show N rows; 0: all. Default: )",
       kDefaultTextTop, R"( in text, all where json or csv is asked for
   --filter REGEX   only kernels whose full demangled name matches (POSIX extended regular expression)
@@ -192,6 +224,7 @@ examples
   gx-analyze --format json trace.pb | jq '.kernels[0]' for programs; times are in nanoseconds
   gx-analyze --format text,json,csv -o run7 trace.pb   run7.txt, run7.json, run7.csv
   gx-analyze --by device rank*.pb                      all ranks together
+  gx-analyze --section counters --top 3 trace.pb       hardware counters of the three heaviest signatures
 
 Medians are of clean calls: not the first )",
       kWarmUpLaunches, R"( of a signature, not the first after a module load, not overlapping

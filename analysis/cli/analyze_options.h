@@ -20,6 +20,8 @@ struct AnalyzeOptions {
   // One format: the file's name. Several: a prefix that ".txt", ".json", ".csv" are added to. "": stdout.
   std::string output;
   ReportRequest report;
+  // Of the text; empty: all. CSV holds the counters where they are named and kernels are not.
+  std::vector<Section> sections;
   bool wide = false;
 };
 

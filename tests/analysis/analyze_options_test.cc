@@ -48,6 +48,16 @@ TEST(AnalyzeOptionsTest, ParsingTwiceStartsAnew) {
   EXPECT_FALSE(ParseAnalyzeOptions({"a.pb"})->wide);
 }
 
+TEST(AnalyzeOptionsTest, SectionsAreNamedOnceAndCsvHoldsOneTable) {
+  EXPECT_THAT(ParseAnalyzeOptions({"a.pb"})->sections, ::testing::IsEmpty());
+  EXPECT_THAT(ParseAnalyzeOptions({"--section", "counters,run,counters", "a.pb"})->sections,
+              ElementsAre(Section::kCounters, Section::kRun));
+  EXPECT_TRUE(ParseAnalyzeOptions({"--section", "counters", "--format", "csv", "a.pb"}).ok());
+  EXPECT_TRUE(ParseAnalyzeOptions({"--section", "counters,kernels", "a.pb"}).ok());
+  ExpectUsageError({"--section", "counters,kernels", "--format", "csv", "a.pb"}, "CSV holds one table");
+  ExpectUsageError({"--section", "roof", "a.pb"}, "'roof' is not one of losses, provenance, run, counters, kernels");
+}
+
 TEST(AnalyzeOptionsTest, HelpNeedsNoTrace) {
   EXPECT_TRUE(ParseAnalyzeOptions({"--help"})->help);
   EXPECT_TRUE(ParseAnalyzeOptions({"-h"})->help);

@@ -30,6 +30,18 @@ TEST(FormatTest, CountsHaveCommas) {
   EXPECT_EQ(FormatCount(UINT64_MAX), "18,446,744,073,709,551,615");
 }
 
+TEST(FormatTest, CountersValuesAreCountsWhereTheyAreWhole) {
+  EXPECT_EQ(FormatCounterValue(0), "0");
+  EXPECT_EQ(FormatCounterValue(52428800), "52,428,800");
+  EXPECT_EQ(FormatCounterValue(-1234), "-1,234");
+  EXPECT_EQ(FormatCounterValue(0.5), "0.5");
+  EXPECT_EQ(FormatCounterValue(81920.5), "81920.5");
+  EXPECT_EQ(FormatCounterValue(470016.25), "470,016");
+  EXPECT_EQ(FormatCounterValue(1e300), "1e+300");
+  EXPECT_EQ(FormatCounterValue(std::nan("")), "unavailable");
+  EXPECT_EQ(FormatCounterValue(std::numeric_limits<double>::infinity()), "unavailable");
+}
+
 TEST(FormatTest, OneOfAThingIsSingular) {
   EXPECT_EQ(Plural(0, "call"), "0 calls");
   EXPECT_EQ(Plural(1, "call"), "1 call");

@@ -1,0 +1,230 @@
+#include "analysis/report_json_counters.h"
+
+#include <optional>
+#include <vector>
+
+namespace gx::analysis {
+namespace {
+
+void WriteDim(const char* key, const std::optional<Dim>& dim, JsonWriter* json) {
+  json->Key(key);
+  if (!dim.has_value()) {
+    json->Null();
+    return;
+  }
+  json->BeginArray();
+  for (const uint64_t value : {dim->x, dim->y, dim->z}) json->Value(value);
+  json->EndArray();
+}
+
+void WriteStrings(const char* key, const std::vector<std::string>& strings, JsonWriter* json) {
+  json->Key(key);
+  json->BeginArray();
+  for (const std::string& text : strings) json->Value(text);
+  json->EndArray();
+}
+
+void WritePlans(const CountersSection& c, JsonWriter* json) {
+  json->Key("plans");
+  json->BeginArray();
+  for (const CounterPlanRow& plan : c.plans) {
+    json->BeginObject();
+    json->Member("device_id", plan.device_id);
+    json->Member("requested", plan.requested);
+    json->Member("chip", plan.chip);
+    WriteStrings("groups", plan.groups, json);
+    json->Key("dropped");
+    json->BeginArray();
+    for (const auto& [metric, why] : plan.dropped) {
+      json->BeginObject();
+      json->Member("metric", metric);
+      json->Member("why", why);
+      json->EndObject();
+    }
+    json->EndArray();
+    json->Member("failed", plan.failed);
+    json->Member("planning_ns", plan.planning_ns);
+    json->EndObject();
+  }
+  json->EndArray();
+  json->Key("access");
+  json->BeginArray();
+  for (const CounterAccessRow& access : c.access) {
+    json->BeginObject();
+    json->Member("device_id", access.device_id);
+    json->Member("state", access.state);
+    json->Member("text", access.text);
+    json->EndObject();
+  }
+  json->EndArray();
+  json->Key("denied");
+  json->BeginArray();
+  for (const DeniedFunction& denied : c.denied) {
+    json->BeginObject();
+    json->Member("name", denied.name);
+    json->Member("reason", denied.reason);
+    json->Member("detail", denied.detail);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
+void WriteDeviceFacts(const CountersSection& c, JsonWriter* json) {
+  json->Key("peaks");
+  json->BeginArray();
+  for (const DevicePeakRow& peak : c.peaks) {
+    json->BeginObject();
+    json->Member("device_id", peak.device_id);
+    json->Member("metric", peak.metric);
+    json->ExactMember("per_cycle", peak.per_cycle);
+    json->Member("clock_metric", peak.clock_metric);
+    json->ExactMember("clock_hz", peak.clock_hz);
+    json->EndObject();
+  }
+  json->EndArray();
+  json->Key("window_clocks");
+  json->BeginArray();
+  for (const WindowClocksRow& clocks : c.window_clocks) {
+    json->BeginObject();
+    json->Member("window_id", clocks.window_id);
+    json->Member("kind", clocks.kind);
+    json->Member("device_id", clocks.device_id);
+    json->Member("sm_clock_hz", clocks.sm_clock_hz);
+    json->Member("l2_clock_hz", clocks.l2_clock_hz);
+    json->Member("memory_clock_hz", clocks.memory_clock_hz);
+    if (clocks.throttle_reasons.has_value()) {
+      WriteStrings("throttle_reasons", *clocks.throttle_reasons, json);
+    } else {
+      json->Key("throttle_reasons");
+      json->Null();
+    }
+    json->Member("reading_count", clocks.reading_count);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
+void WriteBill(const CounterBill& bill, JsonWriter* json) {
+  json->Key("bill");
+  json->BeginObject();
+  json->Member("window_count", bill.window_count);
+  json->Member("windows_ns", bill.windows_ns);
+  json->Member("switch_ns", bill.switch_ns);
+  json->Member("session_count", bill.session_count);
+  json->Member("failed_session_count", bill.failed_session_count);
+  json->Member("range_count", bill.range_count);
+  json->Member("push_ns", bill.push_ns);
+  json->Member("pop_ns", bill.pop_ns);
+  json->Member("idle_wait_ns", bill.idle_wait_ns);
+  json->Member("completion_wait_ns", bill.completion_wait_ns);
+  json->Member("enable_ns", bill.enable_ns);
+  json->Member("start_ns", bill.start_ns);
+  json->Member("stop_ns", bill.stop_ns);
+  json->Member("decode_ns", bill.decode_ns);
+  json->Member("disable_ns", bill.disable_ns);
+  json->EndObject();
+}
+
+void WriteGroups(const std::vector<CounterGroupRow>& groups, JsonWriter* json) {
+  json->Key("groups");
+  json->BeginArray();
+  for (const CounterGroupRow& group : groups) {
+    json->BeginObject();
+    json->Member("group", group.group);
+    json->Member("kind", group.kind);
+    json->Member("sample_count", group.sample_count);
+    json->Member("void_count", group.void_count);
+    json->Member("first_of_session_count", group.first_of_session_count);
+    json->Member("after_switch_count", group.after_switch_count);
+    json->Member("replayed_count", group.replayed_count);
+    json->Member("first_offset_ns", group.first_offset_ns);
+    json->Member("last_offset_ns", group.last_offset_ns);
+    json->Member("spacing_ns", group.spacing_ns);
+    json->Member("first_launch_number", group.first_launch_number);
+    json->Member("launch_number_step", group.launch_number_step);
+    json->Key("metrics");
+    json->BeginArray();
+    for (const CounterMetricRow& metric : group.metrics) {
+      json->BeginObject();
+      json->Member("metric", metric.name);
+      json->ExactMember("median", metric.median);
+      json->ExactMember("min", metric.min);
+      json->ExactMember("max", metric.max);
+      json->Member("spread_ratio", metric.spread_ratio);
+      json->Member("value_count", metric.value_count);
+      json->Member("unavailable_count", metric.unavailable_count);
+      json->Member("kept_count", metric.kept_count);
+      json->Member("first_left_out", metric.first_left_out);
+      json->Member("first_only", metric.first_only);
+      json->EndObject();
+    }
+    json->EndArray();
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
+void WriteSignature(const SignatureCounters& s, JsonWriter* json) {
+  json->BeginObject();
+  json->Member("name", s.full_name);
+  json->Member("short_name", s.short_name);
+  json->Member("device_id", s.device_id);
+  WriteDim("grid", s.grid, json);
+  WriteDim("block", s.block, json);
+  WriteDim("cluster", s.cluster, json);
+  json->Member("dynamic_shared_memory_bytes", s.dynamic_shared_memory_bytes);
+  json->Member("graph_node", s.graph_node);
+  json->Member("launch_count", s.launch_count);
+  json->Member("share_ratio", s.share_ratio);
+  json->Key("mixed_work");
+  json->BeginArray();
+  for (const MixedWork& mixed : s.mixed_work) {
+    json->BeginObject();
+    json->Member("metric", mixed.metric);
+    json->ExactMember("min", mixed.min);
+    json->ExactMember("max", mixed.max);
+    json->Member("spread_ratio", mixed.spread_ratio);
+    json->EndObject();
+  }
+  json->EndArray();
+  WriteGroups(s.groups, json);
+  json->EndObject();
+}
+
+}  // namespace
+
+void WriteCountersJson(const Report& report, const CountersSection& c, JsonWriter* json) {
+  json->BeginObject();
+  json->Member("process", report.processes[c.process].label);
+  WritePlans(c, json);
+  WriteDeviceFacts(c, json);
+  WriteBill(c.bill, json);
+  json->Member("sample_count", c.sample_count);
+  json->Member("void_count", c.void_count);
+  json->Member("misplaced_count", c.misplaced_count);
+  json->Member("unavailable_value_count", c.unavailable_value_count);
+  json->Member("sampled_signature_count", c.sampled_signature_count);
+  json->Member("sampled_share_ratio", c.sampled_share_ratio);
+  json->Member("covered_share_ratio", c.covered_share_ratio);
+  json->Member("mixed_work_count", c.mixed_work_count);
+  json->Member("signatures_matched", uint64_t{c.signatures_matched});
+  json->Key("signatures");
+  json->BeginArray();
+  for (const SignatureCounters& signature : c.signatures) WriteSignature(signature, json);
+  json->EndArray();
+  json->Key("graph_totals");
+  json->BeginArray();
+  for (const GraphCounters& graph : c.graphs) {
+    json->BeginObject();
+    json->Member("graph_exec_id", graph.graph_exec_id);
+    json->Member("graph_id", graph.graph_id);
+    json->Member("kernel_node_count", graph.kernel_node_count);
+    json->Member("undescribed_node_count", graph.undescribed_node_count);
+    WriteGroups(graph.groups, json);
+    json->EndObject();
+  }
+  json->EndArray();
+  json->EndObject();
+}
+
+}  // namespace gx::analysis
