@@ -114,10 +114,10 @@ TEST_F(SamplingNeedsTest, PicksTheSignaturesThatMakeUpNinetyNinePerCent) {
 TEST_F(SamplingNeedsTest, PicksWhatComesLateByItsShareOfLate) {
   const uint32_t early = Add(1, 1, 1'000'000'000, 100);
   needs_.Rank();
-  // 1 per cent of the whole run, nearly all of the last second.
+  // Less than 1 per cent of the whole run, all of the last seconds.
   const uint32_t late = Add(2, 2, 100'000, 1);
-  for (int i = 0; i < 40; ++i) {
-    Add(2, 2, 10'000'000, 10);
+  for (int i = 0; i < 200; ++i) {
+    Add(2, 2, 400'000, 10);
     needs_.Rank();
   }
   EXPECT_TRUE(needs_.Wants(late, kLight));
