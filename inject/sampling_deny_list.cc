@@ -160,7 +160,8 @@ bool SamplingDenyList::Find(uint32_t function, DenyReason* reason) const noexcep
 DenyReason SamplingDenyList::Decide(uint32_t function, std::string_view mangled_name, uint64_t code_hash) noexcept {
   DenyReason reason = DenyReason::kNone;
   if (Find(function, &reason)) return reason;
-  reason = ByName(mangled_name);
+  std::string_view glob;
+  reason = ByName(mangled_name, &glob);
   if (reason == DenyReason::kNone && missed_.load(std::memory_order_acquire) != 0) {
     reason = ByIdentity(Identity(mangled_name, code_hash));
   }
@@ -187,13 +188,23 @@ void SamplingDenyList::Deny(uint32_t function, std::string_view mangled_name, ui
   missed_.fetch_add(1, std::memory_order_release);
 }
 
-DenyReason SamplingDenyList::ByName(std::string_view mangled_name) const noexcept {
+std::string_view SamplingDenyList::MatchingGlob(std::string_view mangled_name) const noexcept {
+  std::string_view glob;
+  ByName(mangled_name, &glob);
+  return glob;
+}
+
+DenyReason SamplingDenyList::ByName(std::string_view mangled_name, std::string_view* glob) const noexcept {
   mangled_name = mangled_name.substr(0, kMaxNameBytes);
-  for (const std::string_view glob : kCommunicationKernels) {
-    if (MatchesFunction(glob, mangled_name)) return DenyReason::kName;
+  for (const std::string_view candidate : kCommunicationKernels) {
+    if (!MatchesFunction(candidate, mangled_name)) continue;
+    *glob = candidate;
+    return DenyReason::kName;
   }
-  for (const std::string& glob : user_globs_) {
-    if (MatchesFunction(glob, mangled_name)) return DenyReason::kUserPattern;
+  for (const std::string& candidate : user_globs_) {
+    if (!MatchesFunction(candidate, mangled_name)) continue;
+    *glob = candidate;
+    return DenyReason::kUserPattern;
   }
   return DenyReason::kNone;
 }

@@ -79,11 +79,13 @@ class SamplingDenyList {
   // [MT] For good, also for the same code under an index that is seen later (its module was loaded again). A function
   // that was denied before keeps its reason.
   void Deny(uint32_t function, std::string_view mangled_name, uint64_t code_hash, DenyReason reason) noexcept;
+  // [MT] The glob that denies a name, for the trace; "" for none.
+  std::string_view MatchingGlob(std::string_view mangled_name) const noexcept;
   // [MT] Too many functions missed their deadline: sampling should end.
   bool exhausted() const noexcept { return missed_.load(std::memory_order_relaxed) >= kMaxMissedDeadlines; }
 
  private:
-  DenyReason ByName(std::string_view mangled_name) const noexcept;
+  DenyReason ByName(std::string_view mangled_name, std::string_view* glob) const noexcept;
   DenyReason ByIdentity(uint64_t identity) const noexcept;
 
   struct Missed {

@@ -200,6 +200,9 @@ TEST(SamplingDenyList, TakesTheUsersGlobs) {
   EXPECT_EQ(list.Decide(2, "_ZN3lbm13exchange_HALOEv", 0), DenyReason::kUserPattern);
   EXPECT_EQ(list.Decide(3, "_ZN3lbm6streamEv", 0), DenyReason::kNone);
   EXPECT_EQ(list.Decide(4, "ncclKernel", 0), DenyReason::kName);
+  EXPECT_EQ(list.MatchingGlob("_Z11my_spin_waitPi"), "my_spin*");
+  EXPECT_EQ(list.MatchingGlob("ncclKernel"), "nccl*");
+  EXPECT_EQ(list.MatchingGlob("_ZN3lbm6streamEv"), "");
 }
 
 TEST(SamplingDenyList, LooksAtANameOnce) {
