@@ -116,9 +116,13 @@ CounterFigures CounterSamples::Figures(size_t metric, absl::string_view name) co
   if (values.empty()) return figures;
   std::sort(values.begin(), values.end());
   figures.median = model::SortedQuantile(values, 0.5);
+  // Between two values of which the difference is beyond what a double holds.
+  if (figures.median.has_value() && !std::isfinite(*figures.median)) figures.median.reset();
   if (figures.value_count >= 2 && figures.median.has_value()) {
     const double range = max - min;
-    figures.spread_ratio = *figures.median != 0 ? range / std::fabs(*figures.median) : range > 0 ? 1.0 : 0.0;
+    const double spread = *figures.median != 0 ? range / std::fabs(*figures.median) : range > 0 ? 1.0 : 0.0;
+    // Beyond what a double holds.
+    if (std::isfinite(spread)) figures.spread_ratio = spread;
   }
   return figures;
 }

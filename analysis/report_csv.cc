@@ -130,7 +130,7 @@ void AddGroups(const std::vector<std::string>& fields, const std::vector<Counter
                                              Exact(metric.median),
                                              Exact(metric.min),
                                              Exact(metric.max),
-                                             Decimal(metric.spread_ratio),
+                                             Exact(metric.spread_ratio),
                                              absl::StrCat(metric.value_count),
                                              absl::StrCat(metric.unavailable_count),
                                              absl::StrCat(metric.kept_count),

@@ -150,7 +150,7 @@ void WriteGroups(const std::vector<CounterGroupRow>& groups, JsonWriter* json) {
       json->ExactMember("median", metric.median);
       json->ExactMember("min", metric.min);
       json->ExactMember("max", metric.max);
-      json->Member("spread_ratio", metric.spread_ratio);
+      json->ExactMember("spread_ratio", metric.spread_ratio);
       json->Member("value_count", metric.value_count);
       json->Member("unavailable_count", metric.unavailable_count);
       json->Member("kept_count", metric.kept_count);
@@ -183,7 +183,7 @@ void WriteSignature(const SignatureCounters& s, JsonWriter* json) {
     json->Member("metric", mixed.metric);
     json->ExactMember("min", mixed.min);
     json->ExactMember("max", mixed.max);
-    json->Member("spread_ratio", mixed.spread_ratio);
+    json->ExactMember("spread_ratio", mixed.spread_ratio);
     json->EndObject();
   }
   json->EndArray();

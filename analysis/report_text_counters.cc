@@ -87,6 +87,9 @@ void WriteBill(const CounterBill& bill, const RunSection& run, TextWriter* out) 
   out->Field("", absl::StrCat("in calls altogether ", Ns(total_ns), OfWall(total_ns, run)));
 }
 
+// Of values that have nothing to do with one another.
+std::string SpreadText(double ratio) { return ratio > 99.99 ? ">9,999 %" : FormatRatio(ratio); }
+
 std::string DimText(const std::optional<Dim>& dim) {
   if (!dim.has_value()) return "?";
   if (dim->y == 1 && dim->z == 1) return absl::StrCat(dim->x);
@@ -162,7 +165,7 @@ void WriteGroup(const CounterGroupRow& group, TextWriter* out) {
     table.Put(ValueText(metric.median));
     table.Put(metric.min.has_value() ? ValueText(metric.min) : "-");
     table.Put(metric.max.has_value() ? ValueText(metric.max) : "-");
-    table.Put(metric.spread_ratio.has_value() ? FormatRatio(*metric.spread_ratio) : "-");
+    table.Put(metric.spread_ratio.has_value() ? SpreadText(*metric.spread_ratio) : "-");
     table.Put(RemarkText(group, metric));
   }
   for (const std::string& line : table.Lines(0)) {
@@ -217,7 +220,7 @@ void WriteCounterTables(const CountersSection& counters, const TextStyle& style,
     for (const MixedWork& mixed : signature.mixed_work) {
       out->Line(absl::StrCat("    ", out->Paint(Colour::kYellow, "mixed work"), ": ", mixed.metric, " from ",
                              FormatCounterValue(mixed.min), " to ", FormatCounterValue(mixed.max), " (spread ",
-                             FormatRatio(mixed.spread_ratio), ")"));
+                             SpreadText(mixed.spread_ratio), ")"));
     }
     for (const CounterGroupRow& group : signature.groups) WriteGroup(group, out);
   }

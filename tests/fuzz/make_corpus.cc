@@ -1,8 +1,9 @@
-// gx-make-fuzz-corpus DIR: writes the committed corpus, DIR/trace_reader and DIR/columns. Small files, one idea each;
-// the name says which. Run it again after adding an idea; existing files come out the same.
+// gx-make-fuzz-corpus DIR: writes the committed corpus, DIR/trace_reader, DIR/columns and DIR/report. Small files, one
+// idea each; the name says which. Run it again after adding an idea; existing files come out the same.
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <iostream>
 #include <string>
 
@@ -169,6 +170,30 @@ void ColumnsCorpus(const std::filesystem::path& folder) {
                                    "kernel_batch { count: 1 timing: TIMING_UNSPECIFIED }"));
 }
 
+// Whole traces in one packet.
+void ReportCorpus(const std::filesystem::path& folder) {
+  const auto joined = [](std::initializer_list<const char*> parts) {
+    std::string bytes;
+    for (const char* part : parts) bytes += Packet(part);
+    return bytes;  // Messages one after another are one message.
+  };
+  Write(folder / "records", joined({kHeader, kDefinitions, kRecords, kSummaries}));
+  Write(folder / "counters", joined({kHeader, kDefinitions, kCounters, kSummaries}));
+  // Values at their edges, mixed work, groups without definition, reasons of a later format.
+  Write(
+      folder / "counters_edges",
+      joined(
+          {kHeader, kDefinitions,
+           "window { window_id: 2 kind: KIND_COUNTERS } counter_group { iid: 1 metric: ['smsp__inst_executed.sum', "
+           "'dram__bytes_write.sum'] } counter_batch { count: 4 group_iid: 1 window_id: 2 signature_iid: [1, 1, 1, 9] "
+           "flags: [1, 0, 7, 255] metric_count: 2 real_metric: [0, 1] real_value: [1e308, -1e308, -1e308, 1e308, "
+           "5e-324, 0, nan, inf] base_enter_monotonic_ns: 18446744073709551615 enter_delta: [0, 1, -1, 2] "
+           "enter_unit_ns: "
+           "16 launch_number: [18446744073709551615, 1, 0, 5] } counter_batch { count: 1 group_iid: 77 metric_count: 1 "
+           "integer_value: 1 } counter_session { push_ns: 18446744073709551615 } counter_session { session_id: 1 "
+           "push_ns: 18446744073709551615 range_count: 18446744073709551615 }"}));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -178,5 +203,6 @@ int main(int argc, char** argv) {
   }
   TraceReaderCorpus(std::filesystem::path(argv[1]) / "trace_reader");
   ColumnsCorpus(std::filesystem::path(argv[1]) / "columns");
+  ReportCorpus(std::filesystem::path(argv[1]) / "report");
   return g_ok ? 0 : 1;
 }
