@@ -473,7 +473,7 @@ struct CountersSection {
   uint64_t misplaced_count = 0;
   uint64_t unavailable_value_count = 0;
   // Signatures with a usable sample, and what share of the process's kernel time they make up; the same of those that
-  // have kWantedSamples in every group of the plan but tensor groups.
+  // have kWantedSamples in every group of the plan but tensor groups and spare ones.
   uint64_t sampled_signature_count = 0;
   std::optional<double> sampled_share_ratio;
   std::optional<double> covered_share_ratio;

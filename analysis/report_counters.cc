@@ -223,6 +223,7 @@ class ProcessCounters {
       if (group == counters_.groups.end()) return false;
       const pb::CounterGroup::Kind kind = group->second.kind();
       if (kind != pb::CounterGroup::KIND_HARDWARE && kind != pb::CounterGroup::KIND_SASS) continue;
+      if (group->second.spare()) continue;
       any = true;
       const bool enough = std::any_of(series.begin(), series.end(), [iid = iid](const CounterSeries* one) {
         return one->group_iid == iid && one->samples.usable_count() >= kWantedSamples;

@@ -293,6 +293,7 @@ struct CounterGroupRecord {
   uint64_t device_id = 0;
   std::string chip;
   std::vector<std::string> metrics;
+  bool spare = false;
 };
 
 // Values of gpuexec.v1.DroppedMetric.Reason.

@@ -890,6 +890,7 @@ void TraceEncoder::AddCounterGroup(const CounterGroupRecord& group) {
     AddUnsigned(message, f::kDeviceId, group.device_id);
     AddBytes(message, f::kChip, group.chip);
     for (const std::string& metric : group.metrics) AddElement(message, f::kMetric, metric);
+    AddFlag(message, f::kSpare, group.spare);
   });
 }
 

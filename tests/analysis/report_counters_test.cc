@@ -174,6 +174,14 @@ TEST(ReportCountersTest, CoverageIsOfKernelTime) {
   EXPECT_EQ(counters.signatures[0].full_name, "second");
 }
 
+TEST(ReportCountersTest, TensorAndSpareGroupsAreNotMissed) {
+  const std::string plan =
+      "counter_group { iid: 2 name: 'tensor' kind: KIND_TENSOR metric: 'c' } counter_group { iid: 3 name: 'issue' "
+      "kind: "
+      "KIND_HARDWARE metric: 'd' spare: true } counter_plan { requested: 'core' group_iid: [1, 2, 3] }";
+  EXPECT_THAT(ReportOf({plan, Samples(1, 3)}).counters[0].covered_share_ratio, Optional(DoubleEq(0.25)));
+}
+
 TEST(ReportCountersTest, CoverageWithoutAPlanIsNotKnown) {
   EXPECT_EQ(ReportOf({Samples(1, 3)}).counters[0].covered_share_ratio, std::nullopt);
 }

@@ -521,6 +521,7 @@ void AddCounterPlans(Values& values, TraceEncoder* encoder, v1::Packet* expected
     group.metrics.push_back(values.String());
     group_message->add_metric(group.metrics.back());
   }
+  group_message->set_spare(group.spare = values.Flag());
   encoder->AddCounterGroup(group);
 
   CounterPlanRecord plan;
