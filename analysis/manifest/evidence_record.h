@@ -17,9 +17,9 @@ gpuexec::v1::ClaimLabel ClaimLabelProto(model::ClaimLabel label);
 // What the coordinates of a manifest state of the exact dispatch key: of Dispatch and of the operation's tensors.
 gpuexec::v1::DispatchKey DispatchKeyOf(const gpuexec::v1::Manifest& manifest);
 
-// Where a measured observation was made on another machine, or of another launch, than the manifest states, one line
-// each. What one of both does not state agrees with anything, and an illustrative machine is no GPU that could be
-// named.
+// What model::EvidenceFaults does not know of, one line each. Measured: another machine, software, launch or numerical
+// reference than the manifest states, or an error beyond its tolerance; what one of both does not state agrees with
+// anything, and an illustrative machine is no GPU that could be named. Unmeasured: figures nevertheless.
 std::vector<std::string> CoordinateFaults(const gpuexec::v1::Manifest& manifest,
                                           const gpuexec::v1::Observation& observation);
 

@@ -31,7 +31,7 @@ profiler {
   name: "profiler" version: "1" command: "profiler --all program" report: "report.file" replay_mode: "kernel"
   counter { metric: "dram__bytes.sum" value: 3e9 unit: "byte" }
 }
-numerical_check { reference: "fp32" error_metric: "max_relative_error" tolerance: 0.01 error: 0.002 }
+numerical_check { reference: "fp32 product of the same inputs" error_metric: "max_relative_error" tolerance: 0.01 error: 0.002 }
 )");
 }
 
