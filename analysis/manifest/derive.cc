@@ -75,7 +75,12 @@ class Coordinates {
       cluster_blocks_ = log_.Take("schedule.cluster", ExtentVolume("cluster", schedule_.cluster())).value_or(0);
     }
     DeriveGrid(derived);
-    if (!schedule_.has_block()) return;
+    if (!schedule_.has_block()) {
+      if (manifest_.has_machine() && manifest_.has_schedule()) {
+        log_.notes.emplace_back("no occupancy: schedule.block is not stated");
+      }
+      return;
+    }
     threads_ = log_.Take("schedule.block", ExtentVolume("block", schedule_.block()));
     if (!threads_.has_value()) return;
     DeriveOccupancy(derived);
@@ -84,8 +89,10 @@ class Coordinates {
   }
 
  private:
+  bool has_tiles() const { return manifest_.operation().has_matrix_product() && schedule_.has_tile(); }
+
   void DeriveGrid(v1::Derived* derived) {
-    if (manifest_.operation().has_matrix_product() && schedule_.has_tile()) {
+    if (has_tiles()) {
       const v1::MatrixProduct& size = manifest_.operation().matrix_product();
       const auto grid = log_.Take(
           "schedule.tile",
@@ -101,6 +108,8 @@ class Coordinates {
         out->set_tile_efficiency_ratio(grid->tile_efficiency_ratio());
         DerivePrograms(manifest_, *grid, derived, &log_);
       }
+    } else if (!manifest_.program().empty()) {
+      log_.notes.emplace_back("no program: operation.matrix_product or schedule.tile is not stated");
     }
     if (schedule_.has_grid()) {
       grid_blocks_ = log_.Take("schedule.grid", model::GridBlockCount(DimensionsOf(schedule_.grid())));
@@ -128,7 +137,12 @@ class Coordinates {
                                    {.threads_per_block_count = *threads_,
                                     .registers_per_thread_count = schedule_.registers_per_thread(),
                                     .shared_memory_per_block_bytes = schedule_.shared_memory_per_block_bytes()}));
-    if (occupancy.has_value()) *derived->mutable_occupancy() = OccupancyOf(*occupancy);
+    if (!occupancy.has_value()) return;
+    *derived->mutable_occupancy() = OccupancyOf(*occupancy);
+    // Where the exact rules are known they say why.
+    if (occupancy->blocks_per_sm_count == 0 && !machine_.limits().has_value()) {
+      log_.Fault("occupancy", "not one block fits on an SM");
+    }
   }
 
   void DeriveExactOccupancy(v1::Derived* derived) {
@@ -144,6 +158,7 @@ class Coordinates {
     v1::Derived::Occupancy out = OccupancyOf(*exact);
     if (exact->blocks_per_sm_count == 0) {
       out.set_refusal(model::DescribeRefusals(*machine_.limits(), launch, *exact));
+      log_.Fault("exact_occupancy", absl::StrCat("not one block fits: ", out.refusal()));
     } else {
       out.set_allocated_registers_per_block(exact->allocated_registers_per_block_count);
       out.set_allocated_shared_memory_per_block_bytes(exact->allocated_shared_memory_per_block_bytes);
@@ -154,6 +169,9 @@ class Coordinates {
   }
 
   void DeriveWaves(v1::Derived* derived) {
+    if (!grid_blocks_.has_value() && !schedule_.has_grid() && !has_tiles()) {
+      log_.notes.emplace_back("no waves: neither schedule.grid is stated, nor a matrix product and its tile");
+    }
     if (!grid_blocks_.has_value() || cluster_blocks_ == 0) return;
     if (!machine_.sm_count().has_value()) {
       log_.notes.emplace_back("no waves: machine.sm_count is not stated");

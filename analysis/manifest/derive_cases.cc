@@ -49,6 +49,21 @@ void ForEach(absl::string_view list, const Cases& cases, FaultLog* log, const Ev
   }
 }
 
+v1::RoofKind RoofKindOf(CeilingKind kind) {
+  switch (kind) {
+    case CeilingKind::kTheoretical:
+      return v1::ROOF_KIND_THEORETICAL;
+    case CeilingKind::kEmpirical:
+      return v1::ROOF_KIND_EMPIRICAL;
+    default:
+      return v1::ROOF_KIND_UNSPECIFIED;
+  }
+}
+
+absl::Status GivenTwice(absl::string_view what, absl::string_view name) {
+  return absl::InvalidArgumentError(absl::StrCat(what, " ", Quoted(name), " is given twice"));
+}
+
 template <typename T>
 int64_t Or(bool has, T value, int64_t otherwise) {
   return has ? static_cast<int64_t>(value) : otherwise;
@@ -301,6 +316,7 @@ class CaseList {
     int64_t elements = 1;
     if (boundary.shape().empty()) return absl::InvalidArgumentError("shape: got none, expected the intermediate's");
     for (const int64_t axis : boundary.shape()) {
+      if (absl::Status status = model::CheckPositive("shape", axis); !status.ok()) return status;
       const auto product = model::CheckedProduct("shape", elements, axis);
       if (!product.ok()) return product.status();
       elements = *product;
@@ -317,6 +333,7 @@ class CaseList {
       const auto seconds = model::TransferLowerBoundSeconds(*saved, roof->per_second);
       if (!seconds.ok()) return seconds.status();
       out.set_saved_seconds(*seconds);
+      out.set_roof_kind(RoofKindOf(roof->kind));
     }
     *out_.add_fusion() = out;
     return absl::OkStatus();
@@ -357,17 +374,24 @@ class CaseList {
 
   absl::Status Roofline(const v1::RooflineCase& roofline) {
     std::vector<model::ComputePath> paths;
+    std::set<absl::string_view> path_names;
     for (const v1::RooflineCase::Work& work : roofline.work()) {
+      // Two times of one roof would each be shorter than the time of both.
+      if (!path_names.insert(work.path()).second) return GivenTwice("path", work.path());
       const auto roof = machine_.ComputeRoof(work.path(), roofline.roof_kind());
       if (!roof.ok()) return roof.status();
       paths.push_back({work.path(), work.flops(), roof->per_second, roof->kind});
     }
     std::vector<model::MemoryLevel> levels;
+    std::set<absl::string_view> level_names;
     for (const v1::RooflineCase::Traffic& traffic : roofline.traffic()) {
+      if (!level_names.insert(traffic.level()).second) return GivenTwice("level", traffic.level());
       const auto roof = machine_.MemoryRoof(traffic.level(), roofline.roof_kind());
       // Of a product a level's rate may be unknown, or known as a benchmark's result only. Without it the bound is
-      // lower, and holds.
-      if (machine_.has_device() && (!roof.ok() || roof->kind != CeilingKind::kTheoretical)) {
+      // lower, and holds; but a level that no product has, or an empirical bound without its roof, is a mistake.
+      const bool may_lack = machine_.has_device() && roofline.roof_kind() != v1::ROOF_KIND_EMPIRICAL &&
+                            !absl::IsInvalidArgument(roof.status());
+      if (may_lack && (!roof.ok() || roof->kind != CeilingKind::kTheoretical)) {
         log_.notes.push_back(absl::StrCat(
             "roofline ", Quoted(roofline.name()), " is without level ", Quoted(traffic.level()), ": ",
             roof.ok() ? absl::StrCat("its rate is ", model::CeilingKindName(roof->kind), ", the others are theoretical")
@@ -381,7 +405,7 @@ class CaseList {
     if (!bound.ok()) return bound.status();
     v1::Derived::Bounds* out = out_.add_roofline();
     out->set_name(roofline.name());
-    out->set_kind(bound->kind == CeilingKind::kEmpirical ? v1::ROOF_KIND_EMPIRICAL : v1::ROOF_KIND_THEORETICAL);
+    out->set_kind(RoofKindOf(bound->kind));
     for (size_t i = 0; i < paths.size(); ++i) {
       v1::Derived::Bounds::Path* path = out->add_path();
       path->set_path(std::string(paths[i].name));
@@ -399,7 +423,10 @@ class CaseList {
       if (part.binds) out->add_binding(level->level());
     }
     out->set_lower_bound_seconds(bound->bound_seconds);
-    if (bound->attainable_flops_per_second.has_value()) {
+    if (paths.size() == 1 && bound->paths[0].binds) {
+      // The roof itself, and not what rounding makes of work over time.
+      out->set_attainable_flops_per_second(paths[0].flops_per_second);
+    } else if (bound->attainable_flops_per_second.has_value()) {
       out->set_attainable_flops_per_second(*bound->attainable_flops_per_second);
     }
     return absl::OkStatus();

@@ -40,6 +40,10 @@ void AddKnown(absl::string_view name, std::vector<std::string>* known) {
   if (known->size() < kMaxKnown) known->push_back(Quoted(name));
 }
 
+absl::StatusOr<Roof> NoEmpiricalRoof(absl::string_view name) {
+  return absl::NotFoundError(absl::StrCat("a product has no empirical roof of ", Quoted(name)));
+}
+
 }  // namespace
 
 MachineModel::MachineModel(const v1::Machine& machine, const model::Product* device, FaultLog* log)
@@ -100,6 +104,15 @@ void MachineModel::UseManifest(FaultLog* log) {
         if (machine_.has_max_resident_blocks()) stated.max_blocks_per_sm_count = machine_.max_resident_blocks();
         if (machine_.has_register_count()) stated.registers_per_sm_count = machine_.register_count();
         if (machine_.has_shared_memory_bytes()) stated.shared_memory_per_sm_bytes = machine_.shared_memory_bytes();
+        // The rules know warps as threads / 32: fewer of them are fewer threads, or the exact limit would be above the
+        // first-order one.
+        const int64_t threads = stated.max_threads_per_sm_count.value_or((*row)->max_threads_per_sm_count);
+        const int64_t warps = machine_.max_resident_warps();
+        if (machine_.has_max_resident_warps() && warps > 0 && warps < threads / model::kWarpThreadsCount) {
+          stated.max_threads_per_sm_count = warps * model::kWarpThreadsCount;
+          log->notes.push_back(absl::StrCat("machine.max_resident_warps is ", warps, ": the exact rules take ",
+                                            warps * model::kWarpThreadsCount, " resident threads"));
+        }
         limits_ = log->Take("machine", model::ApplyDeviceValues(**row, stated));
       }
     }
@@ -173,7 +186,9 @@ absl::StatusOr<Roof> MachineModel::ComputeRoofOfTable(absl::string_view path) {
 }
 
 absl::StatusOr<Roof> MachineModel::ComputeRoof(absl::string_view path, v1::RoofKind kind) {
-  if (device_ != nullptr) return ComputeRoofOfTable(path);
+  if (device_ != nullptr) {
+    return kind == v1::ROOF_KIND_EMPIRICAL ? NoEmpiricalRoof(path) : ComputeRoofOfTable(path);
+  }
   std::vector<std::string> known;
   for (const v1::ComputeRoof& roof : machine_.compute_roof()) {
     AddKnown(roof.path(), &known);
@@ -184,11 +199,14 @@ absl::StatusOr<Roof> MachineModel::ComputeRoof(absl::string_view path, v1::RoofK
              absl::StrCat(model::CeilingKindName(ceiling), roof.source().empty() ? "" : ", ", roof.source()));
     return Roof{roof.flops_per_second(), ceiling};
   }
+  std::string table_too;
   if (limits_.has_value() && kind != v1::ROOF_KIND_EMPIRICAL) {
-    if (absl::StatusOr<Roof> roof = ComputeRoofOfTable(path); roof.ok()) return roof;
+    absl::StatusOr<Roof> roof = ComputeRoofOfTable(path);
+    if (roof.ok()) return roof;
+    table_too = absl::StrCat("; the table of peaks: ", roof.status().message());
   }
   return absl::NotFoundError(absl::StrCat("path ", Quoted(path), ": machine.compute_roof has ",
-                                          known.empty() ? "none" : absl::StrJoin(known, ", ")));
+                                          known.empty() ? "none" : absl::StrJoin(known, ", "), table_too));
 }
 
 absl::StatusOr<Roof> MachineModel::MemoryRoof(absl::string_view level, v1::RoofKind kind) {
@@ -206,7 +224,9 @@ absl::StatusOr<Roof> MachineModel::MemoryRoof(absl::string_view level, v1::RoofK
     return absl::NotFoundError(absl::StrCat("level ", Quoted(level), ": machine.memory_roof has ",
                                             known.empty() ? "none" : absl::StrJoin(known, ", ")));
   }
+  const bool empirical = kind == v1::ROOF_KIND_EMPIRICAL;
   if (level == "dram") {
+    if (empirical) return NoEmpiricalRoof(level);
     Remember(name, absl::StrCat(ShortestDouble(device_->memory_bytes_per_second), " B/s"), Provenance::ORIGIN_DEVICE,
              absl::StrCat("theoretical, at the pins; ",
                           SourceText(device_->source, device_->source_kind, device_->conflict, device_->note)));
@@ -217,10 +237,11 @@ absl::StatusOr<Roof> MachineModel::MemoryRoof(absl::string_view level, v1::RoofK
   if (level == "l2") memory = model::OnChipMemory::kL2Read;
   if (level == "shared") memory = model::OnChipMemory::kShared;
   if (!memory.has_value()) {
-    return absl::NotFoundError(absl::StrCat("level ", Quoted(level), ": a product has dram, l2, l1 and shared"));
+    return absl::InvalidArgumentError(absl::StrCat("level ", Quoted(level), ": a product has dram, l2, l1 and shared"));
   }
   const absl::StatusOr<model::MemoryRate> rate = model::FindMemoryRate(device_->compute_capability, *memory);
-  if (!rate.ok()) return rate.status();
+  if (!rate.ok() && !empirical) return rate.status();
+  if (empirical && (!rate.ok() || rate->kind != CeilingKind::kEmpirical)) return NoEmpiricalRoof(level);
   const double units = rate->per_sm ? static_cast<double>(device_->sm_count) : 1;
   const double per_second = rate->bytes_per_clock * units * device_->boost_clock_hz;
   Remember(name, absl::StrCat(ShortestDouble(per_second), " B/s"), Provenance::ORIGIN_TABLE,

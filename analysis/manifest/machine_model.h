@@ -43,7 +43,8 @@ class MachineModel {
   // A product stands for the manifest's machine.
   bool has_device() const { return device_ != nullptr; }
 
-  // `kind`: unspecified takes the first.
+  // `kind`: unspecified takes the first. NotFound: not stated, or not known of the product; InvalidArgument: no product
+  // has such a level.
   absl::StatusOr<Roof> ComputeRoof(absl::string_view path, gpuexec::v1::RoofKind kind);
   absl::StatusOr<Roof> MemoryRoof(absl::string_view level, gpuexec::v1::RoofKind kind);
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/manifest/check_coordinates.h"
 #include "analysis/manifest/compare_expected.h"
 #include "analysis/manifest/derive.h"
 #include "analysis/manifest/evidence_record.h"
@@ -30,7 +31,10 @@ void CheckClaim(const v1::Manifest& manifest, FaultLog* log) {
       log->Fault("label", "not stated, expected analytical, illustrative or source_reported");
       return;
     default:
-      log->Fault("label", absl::StrCat("got ", LabelWord(manifest.label()),
+      log->Fault("label", absl::StrCat("got ",
+                                       v1::ClaimLabel_IsValid(manifest.label())
+                                           ? LabelWord(manifest.label())
+                                           : absl::StrCat(static_cast<int>(manifest.label())),
                                        ", expected analytical, illustrative or source_reported: only an observation is "
                                        "measured or unmeasured"));
   }
@@ -88,7 +92,12 @@ v1::ModelReport BuildModelReport(const v1::Manifest& manifest, const ModelReques
   *report.mutable_dispatch_key() = DispatchKeyOf(manifest);
   FaultLog log;
   CheckClaim(manifest, &log);
-  if (request.device != nullptr) report.set_device(std::string(request.device->name));
+  CheckCoordinates(manifest, &log);
+  report.set_derived_label(v1::CLAIM_LABEL_ANALYTICAL);
+  if (request.device != nullptr) {
+    report.set_device(std::string(request.device->name));
+    log.notes.emplace_back("--device: another machine than the manifest's case");
+  }
   MachineModel machine(manifest.machine(), request.device, &log);
   *report.mutable_derived() = Derive(manifest, &machine, &log);
   if (request.observation != nullptr) {

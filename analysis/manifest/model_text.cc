@@ -1,5 +1,6 @@
 #include "analysis/manifest/model_text.h"
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,12 +28,29 @@ std::string Shown(absl::string_view text, size_t width = 100) { return CutText(P
 
 std::string Count(int64_t count) { return count < 0 ? absl::StrCat(count) : FormatCount(static_cast<uint64_t>(count)); }
 std::string Percent(double ratio) { return absl::StrCat(ShortestDouble(100 * ratio), " %"); }
+// The ratio of two counts is their quotient rounded once: 14 of 25 is 56 %, where 100 x 0.56 is not quite.
+std::string Percent(double ratio, double part, double whole) {
+  return part / whole == ratio ? absl::StrCat(ShortestDouble(100 * part / whole), " %") : Percent(ratio);
+}
+std::string Percent(double ratio, int64_t part, int64_t whole) {
+  return Percent(ratio, static_cast<double>(part), static_cast<double>(whole));
+}
+std::string Plurals(int64_t count, absl::string_view singular) {
+  return count < 0 ? absl::StrCat(count, " ", singular, "s") : Plural(static_cast<uint64_t>(count), singular);
+}
 std::string Seconds(double seconds) { return absl::StrCat(ShortestDouble(seconds), " s"); }
 
-// "0.002 s (2.00 ms)".
+// "0.002 s (2.00 ms)"; below 1 ns there are no such words.
 std::string SecondsInWords(double seconds) {
   return absl::StrCat(Seconds(seconds),
-                      seconds > 0 && seconds < 1e9 ? absl::StrCat(" (", FormatNs(seconds * 1e9), ")") : "");
+                      seconds >= 1e-9 && seconds < 1e9 ? absl::StrCat(" (", FormatNs(seconds * 1e9), ")") : "");
+}
+
+// Only a theoretical roof is a limit.
+std::string RateWords(v1::RoofKind kind, double seconds) {
+  if (kind == v1::ROOF_KIND_THEORETICAL) return absl::StrCat("at least ", SecondsInWords(seconds));
+  return absl::StrCat(SecondsInWords(seconds), " at the ",
+                      kind == v1::ROOF_KIND_EMPIRICAL ? "empirical rate" : "stated rate");
 }
 
 template <typename Strings>
@@ -131,10 +149,9 @@ class ModelText {
       parts.push_back(
           absl::StrCat("tile ", schedule.tile().m(), " x ", schedule.tile().n(), " x ", schedule.tile().k()));
     }
-    if (schedule.has_stage_count())
-      parts.push_back(absl::StrCat(schedule.stage_count(), schedule.stage_count() == 1 ? " stage" : " stages"));
+    if (schedule.has_stage_count()) parts.push_back(Plurals(schedule.stage_count(), "stage"));
     if (schedule.has_registers_per_thread()) {
-      parts.push_back(absl::StrCat(schedule.registers_per_thread(), " registers a thread"));
+      parts.push_back(absl::StrCat(Plurals(schedule.registers_per_thread(), "register"), " a thread"));
     }
     if (schedule.has_shared_memory_per_block_bytes()) {
       parts.push_back(absl::StrCat(Count(schedule.shared_memory_per_block_bytes()), " B of shared memory a block"));
@@ -160,13 +177,17 @@ class ModelText {
     const v1::Derived::Grid& grid = derived_.grid();
     std::vector<std::string> parts;
     if (grid.has_tile_m_count()) {
-      parts.push_back(absl::StrCat(Count(grid.tile_m_count()), " x ", Count(grid.tile_n_count()), " output tiles"));
+      parts.push_back(absl::StrCat(Count(grid.tile_m_count()), " x ", Plurals(grid.tile_n_count(), "output tile")));
     }
-    if (grid.has_block_count()) parts.push_back(absl::StrCat(Count(grid.block_count()), " blocks"));
+    if (grid.has_block_count()) parts.push_back(Plurals(grid.block_count(), "block"));
     out_.Field("grid", absl::StrJoin(parts, ", "));
     if (grid.has_issued_m()) {
+      const v1::MatrixProduct& size = manifest_.operation().matrix_product();
+      const auto area = [](int64_t m, int64_t n) { return static_cast<double>(m) * static_cast<double>(n); };
       out_.Field("tiles cover", absl::StrCat(Count(grid.issued_m()), " x ", Count(grid.issued_n()), ", of which ",
-                                             Percent(grid.tile_efficiency_ratio()), " is the result"));
+                                             Percent(grid.tile_efficiency_ratio(), area(size.m(), size.n()),
+                                                     area(grid.issued_m(), grid.issued_n())),
+                                             " is the result"));
     }
     for (const v1::Derived::ProgramTile& tile : derived_.program()) {
       out_.Field("program",
@@ -230,7 +251,12 @@ class ModelText {
                  : std::string();
     });
     limit("active warps per SM", &O::has_active_warps_per_sm, &O::active_warps_per_sm);
-    row("occupancy", [](const Kind& kind) { return Percent(kind.occupancy->occupancy_ratio()); });
+    row("occupancy", [](const Kind& kind) {
+      const double ratio = kind.occupancy->occupancy_ratio();
+      const auto warps = static_cast<double>(kind.occupancy->active_warps_per_sm());
+      // Of the warps that an SM has room for, which is a whole number.
+      return ratio > 0 ? Percent(ratio, warps, std::round(warps / ratio)) : Percent(ratio);
+    });
     const auto wave = [&row, &any_row_of_waves](absl::string_view title, const auto& text_of) {
       row(title, [&](const Kind& kind) {
         any_row_of_waves |= kind.waves != nullptr;
@@ -243,10 +269,18 @@ class ModelText {
     });
     wave("waves", [](const W& waves) { return Count(waves.wave_count()); });
     wave("blocks in the last wave", [](const W& waves) { return Count(waves.last_wave_block_count()); });
-    wave("fill of the last wave",
-         [](const W& waves) { return waves.has_last_wave_fill_ratio() ? Percent(waves.last_wave_fill_ratio()) : ""; });
-    wave("mean fill of the waves",
-         [](const W& waves) { return waves.has_mean_fill_ratio() ? Percent(waves.mean_fill_ratio()) : ""; });
+    wave("fill of the last wave", [](const W& waves) {
+      return waves.has_last_wave_fill_ratio()
+                 ? Percent(waves.last_wave_fill_ratio(), waves.last_wave_block_count(), waves.slot_count())
+                 : "";
+    });
+    const auto blocks = static_cast<double>(derived_.grid().block_count());
+    wave("mean fill of the waves", [blocks](const W& waves) {
+      return waves.has_mean_fill_ratio()
+                 ? Percent(waves.mean_fill_ratio(), blocks,
+                           static_cast<double>(waves.slot_count()) * static_cast<double>(waves.wave_count()))
+                 : "";
+    });
     Table(table);
     if (derived_.has_exact_occupancy()) WriteExact(derived_.exact_occupancy());
     out_.Line("  Occupancy is residency, not utilization; waves are arithmetic over slots, not a timeline.");
@@ -270,10 +304,15 @@ class ModelText {
     if (step.has_registers_per_thread()) {
       parts.push_back(absl::StrCat("registers a thread <= ", Count(step.registers_per_thread())));
     }
+    std::vector<std::string> memory;
     if (step.has_shared_memory_per_block_bytes()) {
-      parts.push_back(absl::StrCat("shared memory a block <= ", Count(step.shared_memory_per_block_bytes()), " B"));
+      memory.push_back(absl::StrCat("shared memory a block <= ", Count(step.shared_memory_per_block_bytes()), " B"));
     }
-    if (step.has_carveout_bytes()) parts.push_back(absl::StrCat("carve-out of ", Count(step.carveout_bytes()), " B"));
+    // In place of less shared memory.
+    if (step.has_carveout_bytes()) {
+      memory.push_back(absl::StrCat("a carve-out of ", Count(step.carveout_bytes()), " B"));
+    }
+    if (!memory.empty()) parts.push_back(absl::StrJoin(memory, " or "));
     if (step.has_barriers_per_block())
       parts.push_back(absl::StrCat("barriers a block <= ", Count(step.barriers_per_block())));
     out_.Field("one more block",
@@ -298,7 +337,9 @@ class ModelText {
           table.Put(absl::StrCat(Count(access.useful_bytes()), " B"));
           table.Put(Count(access.sector_count()));
           table.Put(absl::StrCat(Count(access.transferred_bytes()), " B"));
-          table.Put(access.has_efficiency_ratio() ? Percent(access.efficiency_ratio()) : kAbsent);
+          table.Put(access.has_efficiency_ratio()
+                        ? Percent(access.efficiency_ratio(), access.useful_bytes(), access.transferred_bytes())
+                        : kAbsent);
         }
       }
       Table(table);
@@ -349,21 +390,22 @@ class ModelText {
                  absl::StrCat(Shown(trip.name()), ": ", Count(trip.saved_bytes()),
                               " B removed (one write and one read of ", Count(trip.intermediate_bytes()), " B)"));
       if (trip.has_saved_seconds()) {
-        out_.Field("", absl::StrCat("moving them takes at least ", SecondsInWords(trip.saved_seconds()),
+        out_.Field("", absl::StrCat("moving them takes ", RateWords(trip.roof_kind(), trip.saved_seconds()),
                                     "; no prediction of what fusing gains"));
       }
     }
     for (const v1::Derived::Chain& chain : derived_.pointwise_chain()) {
-      out_.Field("pointwise chain", absl::StrCat(Shown(chain.name()), ": ", Count(chain.unfused_bytes()),
-                                                 " B unfused, ", Count(chain.fused_bytes()), " B fused (ratio ",
-                                                 ShortestDouble(chain.unfused_over_fused()), "), ",
-                                                 Count(chain.saved_launch_count()), " launches fewer"));
+      out_.Field("pointwise chain",
+                 absl::StrCat(Shown(chain.name()), ": ", Count(chain.unfused_bytes()), " B unfused, ",
+                              Count(chain.fused_bytes()), " B fused (ratio ",
+                              ShortestDouble(chain.unfused_over_fused()), "), ", Count(chain.saved_launch_count()),
+                              chain.saved_launch_count() == 1 ? " launch fewer" : " launches fewer"));
     }
     for (const v1::Derived::DivergedWarp& warp : derived_.divergence()) {
       out_.Field(
           "divergence",
           absl::StrCat(
-              Shown(warp.name()), ": ", Count(warp.taken_path_count()), " paths",
+              Shown(warp.name()), ": ", Plurals(warp.taken_path_count(), "path"),
               warp.has_over_longest() ? absl::StrCat(", ", ShortestDouble(warp.over_longest()), " x the longest") : "",
               warp.has_over_mean() ? absl::StrCat(", ", ShortestDouble(warp.over_mean()), " x the mean lane") : ""));
     }
@@ -407,8 +449,8 @@ class ModelText {
       if (cost.has_absent_because()) {
         out_.Line(absl::StrCat("  ", Shown(cost.name()), ": ", Shown(cost.absent_because(), kMaxTextColumns)));
       } else if (cost.has_busiest_block_tile_count()) {
-        out_.Line(absl::StrCat("  ", Shown(cost.name()), ": ", Count(cost.busiest_block_tile_count()),
-                               " tiles for the busiest block"));
+        out_.Line(absl::StrCat("  ", Shown(cost.name()), ": ", Plurals(cost.busiest_block_tile_count(), "tile"),
+                               " for the busiest block"));
       }
     }
     out_.Line("  Registers are an estimate from the accumulators; bytes are what blocks ask for, before any cache.");

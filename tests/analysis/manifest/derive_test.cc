@@ -17,6 +17,7 @@ namespace {
 
 using gpuexec::v1::Derived;
 using gpuexec::v1::Manifest;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using testing::EqualsProto;
 using testing::FromText;
@@ -143,11 +144,11 @@ TEST(Derive, WithAComputeCapabilityTheExactRulesStandBesideTheFirstOrder) {
   EXPECT_EQ(result.derived.exact_waves().slot_count(), 396);
 }
 
-TEST(Derive, ALaunchThatTheDeviceRefusesIsAResult) {
+TEST(Derive, ALaunchThatTheDeviceRefusesIsAResultAndAFault) {
   Manifest manifest = FromText<Manifest>(kOnHopper);
   manifest.mutable_schedule()->set_shared_memory_per_block_bytes(232449);
   const Result result = Evaluate(manifest);
-  EXPECT_THAT(result.log.faults, IsEmpty());
+  EXPECT_THAT(OnlyFault(result), AllOf(HasSubstr("exact_occupancy: not one block fits: "), HasSubstr("232449")));
   EXPECT_EQ(result.derived.exact_occupancy().resident_blocks_per_sm(), 0);
   EXPECT_THAT(result.derived.exact_occupancy().refusal(), HasSubstr("232449"));
   EXPECT_FALSE(result.derived.has_exact_waves());
@@ -170,7 +171,8 @@ TEST(Derive, WhatIsNotStatedIsNotInvented) {
   EXPECT_FALSE(result.derived.has_waves());
   EXPECT_THAT(result.log.notes,
               ElementsAre("no occupancy: not stated are machine.max_resident_blocks, machine.register_count, "
-                          "machine.shared_memory_bytes"));
+                          "machine.shared_memory_bytes",
+                          "no waves: neither schedule.grid is stated, nor a matrix product and its tile"));
 }
 
 TEST(Derive, AnEmptyManifestGivesNothing) {
@@ -254,6 +256,20 @@ INSTANTIATE_TEST_SUITE_P(
                 "memory_roof { level: 'dram' bytes_per_second: 1 kind: ROOF_KIND_EMPIRICAL } } "
                 "roofline { name: 'a' work { path: 'p' flops: 1 } traffic { level: 'dram' bytes: 1 } }",
                 "roofline[0] 'a'"},
+        BadCase{"PathTwice",
+                "machine { compute_roof { path: 'p' flops_per_second: 1 kind: ROOF_KIND_THEORETICAL } } "
+                "roofline { name: 'a' work { path: 'p' flops: 1 } work { path: 'p' flops: 1 } }",
+                "roofline[0] 'a': path 'p' is given twice"},
+        BadCase{"LevelTwice",
+                "machine { memory_roof { level: 'l2' bytes_per_second: 1 kind: ROOF_KIND_THEORETICAL } } "
+                "roofline { name: 'a' traffic { level: 'l2' bytes: 1 } traffic { level: 'l2' bytes: 1 } }",
+                "roofline[0] 'a': level 'l2' is given twice"},
+        BadCase{"NegativeAxes", "fusion { name: 'a' shape: [-2, -2] element_bytes: 2 }",
+                "fusion[0] 'a': shape: got -2, expected 1 or more"},
+        BadCase{"NoBlockFits",
+                "machine { max_resident_warps: 64 max_resident_blocks: 32 register_count: 65536 shared_memory_bytes: 1 "
+                "} schedule { block { x: 32 } shared_memory_per_block_bytes: 2 }",
+                "occupancy: not one block fits on an SM"},
         BadCase{"NoSuchBound", "lower_bound_case: 'x'", "lower_bound_case: 'x': no such roofline case has a bound"},
         BadCase{"ZeroBlock", "schedule { block { x: 0 } }", "schedule.block: block: got 0, expected 1 or more"},
         BadCase{"HugeBlock", "schedule { block { x: 9223372036854775807 y: 2 } }", "schedule.block: block"},
@@ -327,6 +343,64 @@ TEST(Derive, FusionChainsAndDivergenceFollowTheirFormulas) {
   EXPECT_EQ(result.derived.pointwise_chain(0).saved_launch_count(), 2);
   EXPECT_EQ(result.derived.divergence(0).taken_path_count(), 2);
   EXPECT_EQ(result.derived.divergence(0).over_mean(), 2);
+}
+
+TEST(Derive, PartsThatAreAskedForAndCannotBeSaySo) {
+  EXPECT_THAT(Evaluate(FromText<Manifest>("program { name: 'a' }")).log.notes,
+              ElementsAre("no program: operation.matrix_product or schedule.tile is not stated"));
+  EXPECT_THAT(Evaluate(FromText<Manifest>("machine { sm_count: 1 } schedule { grid { x: 1 } }")).log.notes,
+              ElementsAre("no occupancy: schedule.block is not stated"));
+}
+
+TEST(Derive, OneBindingPathAttainsItsRoofExactly) {
+  // 7 / (7 / 0.1) is not 0.1.
+  const Result result = Evaluate(
+      FromText<Manifest>("machine { compute_roof { path: 'p' flops_per_second: 0.1 kind: ROOF_KIND_THEORETICAL } } "
+                         "roofline { name: 'a' work { path: 'p' flops: 7 } }"));
+  ASSERT_THAT(result.derived.roofline(), SizeIs(1));
+  EXPECT_EQ(result.derived.roofline(0).attainable_flops_per_second(), 0.1);
+}
+
+TEST(Derive, ASavedTimeSaysOfWhichKindItsRoofIs) {
+  const Result result = Evaluate(
+      FromText<Manifest>("machine { memory_roof { level: 'dram' bytes_per_second: 4 kind: ROOF_KIND_EMPIRICAL } "
+                         "memory_roof { level: 'l2' bytes_per_second: 4 kind: ROOF_KIND_THEORETICAL } } "
+                         "fusion { name: 'a' shape: [2] element_bytes: 2 level: 'dram' } "
+                         "fusion { name: 'b' shape: [2] element_bytes: 2 level: 'l2' }"));
+  ASSERT_THAT(result.derived.fusion(), SizeIs(2));
+  EXPECT_EQ(result.derived.fusion(0).roof_kind(), gpuexec::v1::ROOF_KIND_EMPIRICAL);
+  EXPECT_EQ(result.derived.fusion(1).roof_kind(), gpuexec::v1::ROOF_KIND_THEORETICAL);
+}
+
+TEST(Derive, OfAProductARooflineLacksUnknownRatesButNoMistypedOnes) {
+  const auto match = model::FindProduct("H200 SXM");
+  ASSERT_THAT(match, IsOk());
+  const auto evaluate = [&match](const std::string& roofline) {
+    const Manifest manifest = FromText<Manifest>("roofline { name: 'a' " + roofline + " }");
+    Result result;
+    MachineModel machine(manifest.machine(), match->product, &result.log);
+    result.derived = Derive(manifest, &machine, &result.log);
+    return result;
+  };
+  EXPECT_EQ(OnlyFault(evaluate("traffic { level: 'dram' bytes: 1 } traffic { level: 'L2' bytes: 1 }")),
+            "roofline[0] 'a': level 'L2': a product has dram, l2, l1 and shared");
+  EXPECT_EQ(OnlyFault(evaluate("roof_kind: ROOF_KIND_EMPIRICAL work { path: 'fp32' flops: 1 }")),
+            "roofline[0] 'a': a product has no empirical roof of 'fp32'");
+  EXPECT_EQ(OnlyFault(evaluate("roof_kind: ROOF_KIND_EMPIRICAL traffic { level: 'dram' bytes: 1 }")),
+            "roofline[0] 'a': a product has no empirical roof of 'dram'");
+  EXPECT_THAT(evaluate("traffic { level: 'dram' bytes: 1 } traffic { level: 'l2' bytes: 1 }").log.faults, IsEmpty());
+}
+
+TEST(Derive, ExactOccupancyIsNeverAboveFirstOrderWhereFewerWarpsAreStated) {
+  for (const int warps : {1, 8, 31, 32, 63, 64, 100}) {
+    const Result result =
+        Evaluate(FromText<Manifest>(absl::StrCat("machine { compute_capability: '9.0' max_resident_warps: ", warps,
+                                                 "} schedule { block { x: 32 } registers_per_thread: 32 }")));
+    ASSERT_TRUE(result.derived.has_exact_occupancy()) << warps;
+    EXPECT_LE(result.derived.exact_occupancy().resident_blocks_per_sm(),
+              result.derived.occupancy().resident_blocks_per_sm())
+        << warps;
+  }
 }
 
 }  // namespace

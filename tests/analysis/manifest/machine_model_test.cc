@@ -136,6 +136,24 @@ TEST(MachineModel, ARealMachineWithoutARoofGetsTheTablesRate) {
   EXPECT_EQ(Origins(machine).at("compute_roof fp32"), Provenance::ORIGIN_TABLE);
   // A benchmark's result is nothing that a table has.
   EXPECT_THAT(machine.ComputeRoof("fp32", gpuexec::v1::ROOF_KIND_EMPIRICAL), Not(IsOk()));
+  // Why the table has no such rate either.
+  EXPECT_THAT(machine.ComputeRoof("fp99", kAny).status().message(),
+              AllOf(HasSubstr("path 'fp99': machine.compute_roof has none; the table of peaks: "),
+                    HasSubstr(std::string(model::ParseRatePath("fp99").status().message()))));
+}
+
+TEST(MachineModel, FewerWarpsThanThreadsLowerTheExactLimit) {
+  FaultLog log;
+  const Machine stated = FromText<Machine>("compute_capability: '9.0' max_resident_warps: 48");
+  const MachineModel machine(stated, nullptr, &log);
+  ASSERT_TRUE(machine.limits().has_value());
+  EXPECT_EQ(machine.limits()->max_threads_per_sm_count, 48 * 32);
+  EXPECT_THAT(log.notes, ElementsAre("machine.max_resident_warps is 48: the exact rules take 1536 resident threads"));
+  // As many warps as the threads are, or more, change nothing.
+  FaultLog quiet;
+  const Machine more = FromText<Machine>("compute_capability: '9.0' max_resident_warps: 9223372036854775807");
+  EXPECT_EQ(MachineModel(more, nullptr, &quiet).limits()->max_threads_per_sm_count, 2048);
+  EXPECT_THAT(quiet.notes, IsEmpty());
 }
 
 TEST(MachineModel, EveryProductHasLimitsAndADramRoof) {

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "analysis/manifest/message_file.h"
 #include "tests/analysis/manifest/evidence_text.h"
 #include "tests/support/proto_matchers.h"
@@ -44,6 +47,7 @@ TEST(ModelReport, TheExampleIsExactlyWhatItExpects) {
   EXPECT_THAT(report.note(), IsEmpty());
   EXPECT_GE(report.compared_count(), 70);
   EXPECT_EQ(report.label(), v1::CLAIM_LABEL_ILLUSTRATIVE);
+  EXPECT_EQ(report.derived_label(), v1::CLAIM_LABEL_ANALYTICAL);
   EXPECT_FALSE(report.has_reconciliation());
   // What was never dispatched has no exact key, but its tensors.
   EXPECT_EQ(report.dispatch_key().framework(), "");
@@ -170,6 +174,7 @@ TEST(ModelReport, AnotherDeviceIsAnotherCase) {
   EXPECT_EQ(report.derived().waves().slot_count(), 132 * 4);
   EXPECT_THAT(report.mismatch(), IsEmpty());
   EXPECT_EQ(report.compared_count(), 0);
+  EXPECT_THAT(report.note(), Contains("--device: another machine than the manifest's case"));
   EXPECT_THAT(report.note(), Contains("expected values are of the manifest's own machine: not compared"));
   EXPECT_THAT(report.reconciliation().refusal(), ElementsAre(HasSubstr("--device puts another in its place")));
 }
@@ -194,6 +199,112 @@ TEST(ModelReport, EveryLimitAndRoofSaysWhereItIsFrom) {
   for (const char* name : {"sm_count", "shared_memory_bytes", "compute_roof tensor_bf16_fp32", "memory_roof dram"}) {
     EXPECT_THAT(names, Contains(name));
   }
+}
+
+std::vector<std::string> RefusalsOf(const v1::Manifest& manifest, const v1::Observation& observation) {
+  const v1::ModelReport report = ReportOf(manifest, observation);
+  return {report.reconciliation().refusal().begin(), report.reconciliation().refusal().end()};
+}
+
+TEST(ModelReport, TheToleranceOfTheCaseIsNotTheObservationsToLoosen) {
+  v1::Observation observation = FromText<v1::Observation>(MadeUpObservation(0.003, 0.0001));
+  v1::NumericalCheck& check = *observation.mutable_numerical_check();
+  // As stated, or stricter.
+  EXPECT_THAT(RefusalsOf(Example(), observation), IsEmpty());
+  check.set_tolerance(0.005);
+  EXPECT_THAT(RefusalsOf(Example(), observation), IsEmpty());
+  check.set_tolerance(0.5);
+  EXPECT_THAT(RefusalsOf(Example(), observation),
+              ElementsAre("numerical check: tolerance 0.5 is looser than the case's 0.01"));
+  check.set_error(0.25);
+  EXPECT_THAT(RefusalsOf(Example(), observation),
+              ElementsAre("numerical check: tolerance 0.5 is looser than the case's 0.01",
+                          "numerical check: error 0.25 is above the case's tolerance 0.01"));
+  // Another case states none.
+  v1::Manifest manifest = Example();
+  manifest.mutable_operation()->clear_numerical_reference();
+  EXPECT_THAT(RefusalsOf(manifest, observation), IsEmpty());
+}
+
+TEST(ModelReport, AnErrorAgainstAnotherReferenceOrInAnotherMetricIsNoneOfTheCase) {
+  v1::Observation observation = FromText<v1::Observation>(MadeUpObservation(0.003, 0.0001));
+  observation.mutable_numerical_check()->set_reference("the kernel itself");
+  observation.mutable_numerical_check()->set_error_metric("mean");
+  EXPECT_THAT(RefusalsOf(Example(), observation),
+              ElementsAre("numerical check: reference: got 'the kernel itself', the case has 'fp32 product of the same "
+                          "inputs'",
+                          "numerical check: error metric: got 'mean', the case has 'max_relative_error'"));
+  observation.mutable_numerical_check()->clear_reference();
+  observation.mutable_numerical_check()->clear_error_metric();
+  EXPECT_THAT(RefusalsOf(Example(), observation), IsEmpty());
+}
+
+TEST(ModelReport, AnotherSoftwareOrAnotherPolicyIsAnotherCase) {
+  v1::Manifest manifest = Example();
+  v1::Observation observation = FromText<v1::Observation>(MadeUpObservation(0.003, 0.0001));
+  v1::Dispatch& dispatch = *manifest.mutable_dispatch();
+  dispatch.set_driver_version("580");
+  dispatch.set_cuda_version("13.0");
+  dispatch.set_framework_version("2");
+  dispatch.set_compiler("nvcc");
+  dispatch.set_compiler_version("13.0");
+  manifest.mutable_machine()->set_clock_policy("boost");
+  manifest.mutable_machine()->set_power_policy("700 W");
+  // What the observation leaves open agrees; the made-up one names clocks and a framework version.
+  EXPECT_THAT(RefusalsOf(manifest, observation),
+              ElementsAre("hardware: clock policy: got 'locked', the case has 'boost'",
+                          "software: framework version: got '1', the case has '2'"));
+  v1::Software& software = *observation.mutable_software();
+  software.set_driver_version("570");
+  software.set_cuda_version("12.8");
+  software.set_framework_version("2");
+  software.set_compiler("clang");
+  software.set_compiler_version("18");
+  observation.mutable_hardware()->set_clock_policy("boost");
+  observation.mutable_hardware()->set_power_policy("500 W");
+  observation.mutable_hardware()->set_concurrency("another process");
+  EXPECT_THAT(RefusalsOf(manifest, observation),
+              ElementsAre("hardware: power policy: got '500 W', the case has '700 W'",
+                          "hardware: concurrency: got 'another process', the case has 'none'",
+                          "software: driver version: got '570', the case has '580'",
+                          "software: CUDA version: got '12.8', the case has '13.0'",
+                          "software: compiler: got 'clang', the case has 'nvcc'",
+                          "software: compiler version: got '18', the case has '13.0'"));
+}
+
+TEST(ModelReport, UnmeasuredMeansWithoutFigures) {
+  const auto refusals = [](const std::string& parts) {
+    return RefusalsOf(Example(), FromText<v1::Observation>("label: CLAIM_LABEL_UNMEASURED " + parts));
+  };
+  EXPECT_THAT(refusals("result {} profiler {} numerical_check { tolerance: 0.1 }"), IsEmpty());
+  for (const char* result : {"achieved_flops_per_second: 1", "achieved_memory_bytes_per_second: 1",
+                             "achieved_occupancy_ratio: 0", "limiting_resource: 'dram'", "dominant_stall: 'barrier'"}) {
+    EXPECT_THAT(refusals(absl::StrCat("result { ", result, " }")),
+                ElementsAre("label: unmeasured, but there is a result"));
+  }
+  EXPECT_THAT(refusals("profiler { counter { metric: 'a' } }"),
+              ElementsAre("label: unmeasured, but there is a counter"));
+  EXPECT_THAT(refusals("profiler { counter {} counter {} }"),
+              ElementsAre("label: unmeasured, but there are 2 counters"));
+  EXPECT_THAT(refusals("numerical_check { error: 0 }"),
+              ElementsAre("label: unmeasured, but there is a numerical error"));
+}
+
+TEST(ModelReport, ACounterWithoutAValueIsNone) {
+  v1::Observation observation = FromText<v1::Observation>(MadeUpObservation(0.003, 0.0001));
+  observation.mutable_profiler()->mutable_counter(0)->set_value(std::nan(""));
+  EXPECT_THAT(RefusalsOf(Example(), observation), ElementsAre("profiler: no counters"));
+}
+
+TEST(ModelReport, WrongCoordinatesAreAmongTheFaults) {
+  v1::Manifest manifest = Example();
+  manifest.mutable_operation()->set_dropout_ratio(2);
+  const v1::ModelReport report = BuildModelReport(manifest, {});
+  ASSERT_THAT(report.fault(), SizeIs(1));
+  EXPECT_EQ(report.fault(0).where(), "operation.dropout_ratio");
+  manifest = Example();
+  manifest.set_label(static_cast<v1::ClaimLabel>(9));
+  EXPECT_THAT(BuildModelReport(manifest, {}).fault(0).text(), HasSubstr("got 9, expected analytical"));
 }
 
 }  // namespace

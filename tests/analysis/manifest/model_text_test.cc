@@ -13,6 +13,7 @@ namespace gx::analysis {
 namespace {
 
 namespace v1 = gpuexec::v1;
+using ::testing::ContainsRegex;
 using testing::FromText;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -74,6 +75,38 @@ TEST(ModelText, ColoursChangeNothingElse) {
   EXPECT_NE(coloured, TextOf(manifest));
   EXPECT_EQ(absl::StrReplaceAll(coloured, {{"\x1b[1m", ""}, {"\x1b[31m", ""}, {"\x1b[2m", ""}, {"\x1b[0m", ""}}),
             TextOf(manifest));
+}
+
+TEST(ModelText, APercentageOfCountsIsRoundedOnce) {
+  // 14 of 25 slots: 100 x 0.56 is 56.00000000000001.
+  const std::string text = TextOf(FromText<v1::Manifest>(
+      "case_id: 'a' label: CLAIM_LABEL_ANALYTICAL machine { sm_count: 25 max_resident_warps: 25 max_resident_blocks: 1 "
+      "register_count: 65536 shared_memory_bytes: 1 } "
+      "schedule { grid { x: 14 } block { x: 448 } registers_per_thread: 1 }"));
+  EXPECT_THAT(text, ContainsRegex("\noccupancy +56 %\n|  occupancy +56 %\n"));
+  EXPECT_THAT(text, ContainsRegex("fill of the last wave +56 %\n"));
+  EXPECT_THAT(text, ContainsRegex("mean fill of the waves +56 %\n"));
+}
+
+TEST(ModelText, OnlyATheoreticalRoofIsALimit) {
+  const auto text_of = [](const std::string& kind) {
+    return TextOf(FromText<v1::Manifest>(
+        "case_id: 'a' label: CLAIM_LABEL_ANALYTICAL machine { memory_roof { level: 'dram' bytes_per_second: 4 " + kind +
+        " } } fusion { name: 'f' shape: [2] element_bytes: 2 level: 'dram' }"));
+  };
+  EXPECT_THAT(text_of("kind: ROOF_KIND_THEORETICAL"), HasSubstr("moving them takes at least 2 s (2.00 s); no"));
+  EXPECT_THAT(text_of("kind: ROOF_KIND_EMPIRICAL"),
+              HasSubstr("moving them takes 2 s (2.00 s) at the empirical rate; no"));
+  EXPECT_THAT(text_of(""), HasSubstr("moving them takes 2 s (2.00 s) at the stated rate; no"));
+}
+
+TEST(ModelText, OneIsSingularAndBelowANanosecondAreNoWords) {
+  const std::string text = TextOf(FromText<v1::Manifest>(
+      "case_id: 'a' label: CLAIM_LABEL_ANALYTICAL schedule { grid { x: 1 } } "
+      "machine { memory_roof { level: 'l1' bytes_per_second: 8e12 kind: ROOF_KIND_THEORETICAL } } "
+      "fusion { name: 'f' shape: [2] element_bytes: 2 level: 'l1' }"));
+  EXPECT_THAT(text, ContainsRegex("grid +1 block\n"));
+  EXPECT_THAT(text, HasSubstr("takes at least 1e-12 s; no"));
 }
 
 }  // namespace
