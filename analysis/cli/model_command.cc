@@ -1,6 +1,9 @@
 #include "analysis/cli/model_command.h"
 
+#include <filesystem>
 #include <optional>
+#include <string>
+#include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -77,6 +80,11 @@ absl::StatusOr<std::string> Render(const v1::Manifest& manifest, const v1::Model
 }
 
 int ExitCode(const v1::ModelReport& report, bool fail_on_mismatch) {
+  if (fail_on_mismatch && report.compared_count() == 0) {
+    Complain(kCommand, absl::StrCat("--fail-on-mismatch: no expected values were compared",
+                                    report.device().empty() ? "" : ": --device takes another machine than theirs"));
+    return kModelMismatch;
+  }
   if (!report.fault().empty() || !report.reconciliation().refusal().empty()) return kModelMismatch;
   const bool differs = !report.mismatch().empty() || report.reconciliation().model_violation();
   return fail_on_mismatch && differs ? kModelMismatch : kModelReport;
@@ -93,6 +101,18 @@ int Write(const std::string& path, const std::string& text) {
   return Fail(absl::UnknownError(absl::StrCat("the report could not be written: ", status.message())));
 }
 
+// The report must not take the place of what it is made of.
+absl::Status CheckOutput(const ModelOptions& options) {
+  if (options.output.empty()) return absl::OkStatus();
+  for (const std::string& input : {options.manifest, options.observation}) {
+    std::error_code ignored;
+    if (input.empty() || !std::filesystem::equivalent(options.output, input, ignored)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--output: '", Printable(options.output),
+                                                   "' is an input file (gx-model --help shows the options)"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 int RunModel(const std::vector<std::string>& arguments) {
@@ -102,6 +122,7 @@ int RunModel(const std::vector<std::string>& arguments) {
   if (options->version) return Write("", absl::StrCat(kCommand, " ", GPUEXEC_VERSION, "\n"));
   if (options->list_devices) return Write(options->output, DeviceTable());
 
+  if (absl::Status status = CheckOutput(*options); !status.ok()) return Fail(status);
   v1::Manifest manifest;
   const std::string path = options->manifest == "-" ? "/dev/stdin" : options->manifest;
   if (absl::Status status = ReadMessageFile(path, &manifest); !status.ok()) return Fail(status);

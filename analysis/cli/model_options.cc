@@ -145,8 +145,8 @@ else by its contents; - is standard input; at most )",
       kMaxMessageFileBytes >> 20, R"( MiB. The fields are described in share/gpuexec/proto/gpuexec/v1.
 
   --observation F      evidence bundle of this case (gpuexec.v1.Observation, same forms)
-  --fail-on-mismatch   exit with 1 where the manifest's expected values are not what is derived, where the observation
-                       is of another case, or where it is below the lower bound
+  --fail-on-mismatch   exit with 1 where the manifest's expected values are not what is derived, where none was compared
+                       (none is stated, or --device is given), or where the observation is below the lower bound
   --format FORM        text, json, pb or textproto (the last three: gpuexec.v1.ModelReport). Default: text
   -o, --output F       write to the file F. Default: standard output
   --device NAME        take SMs, limits and roofs from this product instead of the manifest's machine
@@ -157,7 +157,7 @@ else by its contents; - is standard input; at most )",
 An observation that says locally_measured is refused, with every fault in a line of its own, unless it has )",
       model::kMinRawSamples, R"( raw
 samples or more, the exact dispatch key, backend and kernel, a reference with tolerance and error, and the profiler's
-command, report and counters. An empty one says unmeasured, and nothing is put in its place.
+command, report and counters. The template says unmeasured, and nothing is put in its place.
 
 examples (in share/gpuexec/examples)
   gx-model gemm_4096_bf16.textproto

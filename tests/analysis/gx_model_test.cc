@@ -161,12 +161,44 @@ TEST_F(GxModelTest, AnObservationOfAnotherCaseIsRefusedEvenWhereItIsEmpty) {
 }
 
 TEST_F(GxModelTest, ADeviceTakesTheMachinesPlace) {
-  const CommandResult result = Run({"--device", "NVIDIA H200", "--fail-on-mismatch", ManifestPath()});
+  const CommandResult result = Run({"--device", "NVIDIA H200", ManifestPath()});
   EXPECT_EQ(result.exit_code, 0) << result.out;
   EXPECT_THAT(result.out, HasSubstr("(--device, in place of the manifest's machine)"));
   EXPECT_THAT(result.out, HasSubstr("exact rules"));
   EXPECT_THAT(result.out, HasSubstr("concurrent block slots                         528"));
   ExpectRefused({"--device", "Abacus 9000", ManifestPath()}, "--device: ");
+}
+
+TEST_F(GxModelTest, WhatComparedNothingDoesNotPass) {
+  const CommandResult device = Run({"--device", "NVIDIA H200", "--fail-on-mismatch", ManifestPath()});
+  EXPECT_EQ(device.exit_code, 1);
+  EXPECT_EQ(device.err,
+            "gx-model: --fail-on-mismatch: no expected values were compared: --device takes another machine than "
+            "theirs\n");
+  EXPECT_THAT(device.out, StartsWith("MISMATCHES AND REFUSALS\n"));
+  const std::string bare = Put("bare.textproto", "case_id: 'a' label: CLAIM_LABEL_ANALYTICAL");
+  const CommandResult result = Run({"--fail-on-mismatch", bare});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.err, "gx-model: --fail-on-mismatch: no expected values were compared\n");
+  EXPECT_EQ(Run({bare}).exit_code, 0);
+}
+
+TEST_F(GxModelTest, ALaunchThatCannotRunIsRefusedAtTheTop) {
+  const CommandResult result = Run({Put("large.textproto",
+                                        "case_id: 'a' label: CLAIM_LABEL_ANALYTICAL machine { compute_capability: "
+                                        "'9.0' sm_count: 132 } schedule { grid { x: 1 } block { x: 2048 } "
+                                        "registers_per_thread: 16 }")});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out, StartsWith("MISMATCHES AND REFUSALS\n  refused exact_occupancy: not one block fits: "));
+}
+
+TEST_F(GxModelTest, AReportDoesNotReplaceItsInput) {
+  const std::string manifest = Put("m.textproto", ReadFile(ManifestPath()));
+  const std::string observation = Put("o.textproto", "label: CLAIM_LABEL_UNMEASURED");
+  ExpectRefused({"-o", manifest, manifest}, "is an input file");
+  ExpectRefused({"-o", dir_.File("./o.textproto"), "--observation", observation, manifest}, "is an input file");
+  EXPECT_EQ(ReadFile(manifest), ReadFile(ManifestPath()));
+  EXPECT_EQ(ReadFile(observation), "label: CLAIM_LABEL_UNMEASURED");
 }
 
 TEST_F(GxModelTest, DevicesAreListed) {
