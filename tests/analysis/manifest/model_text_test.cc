@@ -109,5 +109,14 @@ TEST(ModelText, OneIsSingularAndBelowANanosecondAreNoWords) {
   EXPECT_THAT(text, HasSubstr("takes at least 1e-12 s; no"));
 }
 
+TEST(ModelText, ALargerCarveOutStandsInPlaceOfLessSharedMemory) {
+  // 20 % of 228 KiB holds one block of 40,000 B and not two.
+  const std::string text = TextOf(FromText<v1::Manifest>(
+      "case_id: 'a' label: CLAIM_LABEL_ANALYTICAL machine { compute_capability: '9.0' sm_count: 132 } "
+      "schedule { grid { x: 1 } block { x: 256 } registers_per_thread: 16 shared_memory_per_block_bytes: 40000 "
+      "carveout_percent: 20 }"));
+  EXPECT_THAT(text, HasSubstr("shared memory a block <= 31,744 B or a carve-out of 102,400 B\n"));
+}
+
 }  // namespace
 }  // namespace gx::analysis
