@@ -101,11 +101,15 @@ int Write(const std::string& path, const std::string& text) {
   return Fail(absl::UnknownError(absl::StrCat("the report could not be written: ", status.message())));
 }
 
+std::string ManifestPath(const ModelOptions& options) {
+  return options.manifest == "-" ? "/dev/stdin" : options.manifest;
+}
+
 // The report must not take the place of what it is made of.
 absl::Status CheckOutput(const ModelOptions& options) {
-  if (options.output.empty()) return absl::OkStatus();
-  for (const std::string& input : {options.manifest, options.observation}) {
-    std::error_code ignored;
+  std::error_code ignored;
+  if (options.output.empty() || !std::filesystem::is_regular_file(options.output, ignored)) return absl::OkStatus();
+  for (const std::string& input : {ManifestPath(options), options.observation}) {
     if (input.empty() || !std::filesystem::equivalent(options.output, input, ignored)) continue;
     return absl::InvalidArgumentError(absl::StrCat("--output: '", Printable(options.output),
                                                    "' is an input file (gx-model --help shows the options)"));
@@ -124,8 +128,7 @@ int RunModel(const std::vector<std::string>& arguments) {
 
   if (absl::Status status = CheckOutput(*options); !status.ok()) return Fail(status);
   v1::Manifest manifest;
-  const std::string path = options->manifest == "-" ? "/dev/stdin" : options->manifest;
-  if (absl::Status status = ReadMessageFile(path, &manifest); !status.ok()) return Fail(status);
+  if (absl::Status status = ReadMessageFile(ManifestPath(*options), &manifest); !status.ok()) return Fail(status);
   ModelRequest request;
   v1::Observation observation;
   if (!options->observation.empty()) {

@@ -197,6 +197,10 @@ TEST_F(GxModelTest, AReportDoesNotReplaceItsInput) {
   const std::string observation = Put("o.textproto", "label: CLAIM_LABEL_UNMEASURED");
   ExpectRefused({"-o", manifest, manifest}, "is an input file");
   ExpectRefused({"-o", dir_.File("./o.textproto"), "--observation", observation, manifest}, "is an input file");
+  // A link to it is it.
+  const std::string link = dir_.File("link");
+  std::filesystem::create_symlink(manifest, link);
+  ExpectRefused({"-o", link, manifest}, "is an input file");
   EXPECT_EQ(ReadFile(manifest), ReadFile(ManifestPath()));
   EXPECT_EQ(ReadFile(observation), "label: CLAIM_LABEL_UNMEASURED");
 }
