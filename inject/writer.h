@@ -58,8 +58,8 @@ class Writer final : private ActivityVisitor {
   // `header` is completed (driver version) when the first frame is written.
   Writer(const Parts& parts, HeaderRecord header);
 
-  // [MT] Hands over an item. Allocates nothing: beyond 256 that wait, items are dropped and counted; the thread is woken
-  // at the half of them.
+  // [MT] Hands over an item. Allocates nothing: beyond 256 that wait, items are dropped and counted; the thread is
+  // woken at the half of them.
   void Post(InboxItem item);
   // [MT] Wakes the thread: something is waiting.
   void Wake() noexcept;
