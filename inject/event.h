@@ -21,6 +21,8 @@ enum class EventType : uint32_t {
   kModule = 6,
   kNvtx = 7,
   kGraphDestroyed = 8,
+  kRange = 9,
+  kDenial = 10,
 };
 
 inline constexpr uint32_t kUnknownStream = std::numeric_limits<uint32_t>::max();
@@ -108,6 +110,24 @@ struct NvtxEvent {
   uint32_t domain_index = 0;  // In the NvtxHandler's table; 1 is the default domain.
   uint32_t text_bytes = 0;
   uint32_t payload_bytes = 0;
+};
+
+// The launch or graph launch whose event comes next from this thread had a range of its own.
+struct RangeEvent {
+  uint32_t session_id = 0;
+  uint32_t range_order = 0;  // In the session, from 0.
+  uint32_t correlation_id = 0;
+  uint32_t flags = 0;  // Bits kCounter* of record.h.
+};
+
+// A function that is not sampled any more, or never was; written once for each.
+struct DenialEvent {
+  uint64_t monotonic_ns = 0;
+  uint64_t waited_ns = 0;       // kDeadline: for the sampled launch.
+  uint32_t function_index = 0;  // 0: every function of the context.
+  uint32_t context_id = 0;      // 0: in every context.
+  uint32_t reason = 0;          // CounterDenialReason
+  uint32_t padding = 0;
 };
 
 static_assert(std::is_trivially_copyable_v<LaunchEvent> && std::is_trivially_copyable_v<GraphNodeEvent> &&

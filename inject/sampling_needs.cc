@@ -36,23 +36,34 @@ uint64_t SamplingKey(const SamplingKeyParts& parts) noexcept {
   return key == 0 ? 1 : key;
 }
 
+uint64_t GraphSamplingKey(uint32_t device_id, uint32_t graph_exec_id) noexcept {
+  // A name that no kernel has stands for "graph".
+  SamplingKeyParts parts;
+  parts.name_hash = 0x6a09e667f3bcc908;
+  parts.device_id = device_id;
+  parts.grid.x = graph_exec_id;
+  return SamplingKey(parts);
+}
+
 bool SamplingNeeds::Allocate(const Options& options, std::span<const GroupKind> kinds) {
   options_ = options;
   options_.samples_per_group = std::clamp<uint32_t>(options.samples_per_group, 1, 255);
   options_.max_void_ranges = std::clamp<uint32_t>(options.max_void_ranges, 1, 255);
   options_.share_percent = std::min<uint32_t>(options.share_percent, 100);
-  group_count_ = static_cast<uint32_t>(std::min<size_t>(kinds.size(), kMaxSampledGroups));
-  std::copy_n(kinds.begin(), group_count_, kinds_.begin());
   // Half empty when full: probes stay short.
   const uint32_t places = std::bit_ceil(std::clamp<uint32_t>(options.capacity, 1, 1u << 24) * 2);
   places_.reset(new (std::nothrow) Signature[places]);
   functions_.reset(new (std::nothrow) std::atomic<uint8_t>[options.functions]());
-  if (places_ == nullptr || functions_ == nullptr) {
-    group_count_ = 0;
-    return false;
-  }
+  if (places_ == nullptr || functions_ == nullptr) return false;
   mask_ = places - 1;
   order_.reserve(places);
+  return SetGroups(kinds);
+}
+
+bool SamplingNeeds::SetGroups(std::span<const GroupKind> kinds) noexcept {
+  const size_t count = std::min<size_t>(kinds.size(), kMaxSampledGroups);
+  std::copy_n(kinds.begin(), count, kinds_.begin());
+  group_count_ = places_ == nullptr ? 0 : static_cast<uint32_t>(count);
   return kinds.size() <= kMaxSampledGroups;
 }
 
@@ -139,7 +150,16 @@ void SamplingNeeds::AddTime(uint64_t key, uint64_t duration_ns, bool clean) noex
   Signature& signature = places_[place];
   signature.time_ns.fetch_add(duration_ns, std::memory_order_relaxed);
   signature.timings.fetch_add(1, std::memory_order_relaxed);
+  uint64_t longest_ns = signature.longest_ns.load(std::memory_order_relaxed);
+  while (duration_ns > longest_ns &&
+         !signature.longest_ns.compare_exchange_weak(longest_ns, duration_ns, std::memory_order_relaxed)) {
+  }
   if (clean) signature.clean_timings.fetch_add(1, std::memory_order_relaxed);
+}
+
+uint64_t SamplingNeeds::LongestNs(uint32_t place) const noexcept {
+  if (places_ == nullptr || place > mask_) return 0;
+  return places_[place].longest_ns.load(std::memory_order_relaxed);
 }
 
 void SamplingNeeds::SetTensorActive(uint32_t place) noexcept {

@@ -37,6 +37,9 @@ struct SamplingKeyParts {
 // Never 0. Pure.
 uint64_t SamplingKey(const SamplingKeyParts& parts) noexcept;
 
+// The key of a graph's launches, which are sampled as a whole. Never 0. Pure.
+uint64_t GraphSamplingKey(uint32_t device_id, uint32_t graph_exec_id) noexcept;
+
 enum class SampleOutcome : uint8_t {
   kValid,
   kFirstOfSession,  // Kept and flagged, but not one of those that are needed: an attempt that was used up, as a void
@@ -72,6 +75,9 @@ class SamplingNeeds {
   // Not called inside a callback. `kinds`: the groups in the order of collection. False: no memory, or groups beyond
   // kMaxSampledGroups (those are left out); the object then wants nothing, or not those.
   [[nodiscard]] bool Allocate(const Options& options, std::span<const GroupKind> kinds);
+  // Once, where the groups are known only later: until then there are none, and times are gathered. Before any thread
+  // is told of the first counter window.
+  bool SetGroups(std::span<const GroupKind> kinds) noexcept;
 
   // ------------------------------------------------------------------------------------------- any thread, callbacks
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -110,6 +116,8 @@ class SamplingNeeds {
   // Launches and timings of signatures that found no place.
   uint64_t without_place() const noexcept { return without_place_.load(std::memory_order_relaxed); }
   uint32_t group_count() const noexcept { return group_count_; }
+  // The longest timed launch of the signature; 0: none is known.
+  uint64_t LongestNs(uint32_t place) const noexcept;
   // For the trace: samples of a group so far.
   uint32_t Samples(uint32_t place, uint32_t group) const noexcept;
 
@@ -127,6 +135,7 @@ class SamplingNeeds {
     std::atomic<uint64_t> launches{0};       // Seen by Find.
     std::atomic<uint64_t> timings{0};        // Seen by AddTime.
     std::atomic<uint64_t> time_ns{0};
+    std::atomic<uint64_t> longest_ns{0};
     std::atomic<uint32_t> clean_timings{0};
     std::atomic<bool> tensor_active{false};
     std::array<Pair, kMaxSampledGroups> groups;

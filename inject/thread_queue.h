@@ -107,6 +107,12 @@ struct ThreadState {
   uint64_t enter_monotonic_ns = 0;
   uint32_t call_cbid = 0;       // 0: none that we follow.
   uint32_t call_window_id = 0;  // At its enter; 0: outside every window.
+  // 1 while a call that brings work to a device is under way: read by other threads (launch_hold.h).
+  std::atomic<uint8_t> in_device_call{0};
+  // That call was reported to the sampler, which has to hear of its end.
+  bool call_is_watched = false;
+  // That call is the sampled launch of the open range.
+  bool call_is_sampled = false;
   // A graph node that was made, or given parameters, inside that call.
   bool call_has_node = false;
   GraphNodeEvent call_node;

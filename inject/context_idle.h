@@ -1,0 +1,20 @@
+// Asks whether a context is idle: every stream that is known of it, and its default streams.
+// Calls CUDA: only inside an entered CaptureGate, with launches held.
+#ifndef GPUEXEC_INJECT_CONTEXT_IDLE_H_
+#define GPUEXEC_INJECT_CONTEXT_IDLE_H_
+
+#include "inject/cuda_api.h"
+#include "inject/sampling_wait.h"
+#include "inject/stream_table.h"
+
+namespace gx::inject {
+
+// The context is current on the calling thread. kError: a stream reports an error (it may have been destroyed, or the
+// context is lost). Asks streams until the first that is busy.
+Readiness AskContext(const CudaApi& cuda, const StreamTable& streams, CUcontext context) noexcept;
+// One stream: whether what was launched in it is done.
+Readiness AskStream(const CudaApi& cuda, CUstream stream) noexcept;
+
+}  // namespace gx::inject
+
+#endif  // GPUEXEC_INJECT_CONTEXT_IDLE_H_

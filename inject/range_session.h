@@ -1,0 +1,93 @@
+// One group of counters armed in one context, in user-range mode: Open, then Push and Pop around launches, then Close,
+// which returns what each range counted. Every call of CUPTI is reported to the watchdog.
+//
+// Facts of CUPTI 13.0 that shape it (measured on an H200): a second group set on the same range profiler object gives
+// NaN, so a session ends with Disable; names of ranges must differ inside a session; Push waits for the whole context
+// to be idle, without a limit, and Pop for the launch: callers look first. Nothing here waits or decides.
+//
+// Threads: one at a time, any; the caller sees to it. Push and Pop allocate nothing. The context has to be current on
+// the thread that calls Open or Close.
+#ifndef GPUEXEC_INJECT_RANGE_SESSION_H_
+#define GPUEXEC_INJECT_RANGE_SESSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "inject/counter_config.h"
+#include "inject/sampling_watchdog.h"
+
+namespace gx::inject {
+
+// What Open, Close and their parts took on the thread that called them.
+struct RangeSessionCosts {
+  uint64_t enable_ns = 0;  // With the configuration.
+  uint64_t start_ns = 0;
+  uint64_t stop_ns = 0;
+  uint64_t decode_ns = 0;  // With the evaluation.
+  uint64_t disable_ns = 0;
+};
+
+struct RangeValues {
+  uint32_t order = 0;          // Of the range, as pushed, from 0.
+  std::vector<double> values;  // In the order of the group's metrics. NaN: unavailable.
+};
+
+class RangeSession {
+ public:
+  struct Options {
+    CUcontext context = nullptr;
+    std::string chip;
+    std::vector<std::string> metrics;
+    // Metrics that cost no counter and are read once, of the first range: peaks.
+    std::vector<std::string> extra_metrics;
+    uint32_t max_ranges = 256;
+  };
+  // How a sequence of calls ended: the first that failed.
+  struct Failure {
+    int result = 0;              // CUptiResult; 0: none failed.
+    const char* call = nullptr;  // Static storage.
+    bool failed() const { return result != 0; }
+  };
+
+  RangeSession(const ProfilerHostApi& host, const RangeProfilerApi& range, SamplingWatchdog* watchdog)
+      : host_(host), range_(range), watchdog_(watchdog) {}
+  RangeSession(const RangeSession&) = delete;
+  RangeSession& operator=(const RangeSession&) = delete;
+  // Frees nothing that CUPTI may still use: an object that is open is left as it is.
+  ~RangeSession();
+
+  Failure Open(const Options& options);
+  // Whether another range can be pushed before Close.
+  bool HasRoom() const { return pushed_ < options_.max_ranges; }
+  // Number of the range that the next Push begins.
+  uint32_t next_order() const { return pushed_; }
+  // CUptiResult.
+  int Push() noexcept;
+  int Pop() noexcept;
+  // Stops, reads and disables, as far as it gets: a failure ends neither the reading nor the disabling.
+  Failure Close(std::vector<RangeValues>* values, std::vector<double>* extra_values);
+  // The range that is open will never be popped: no call of CUPTI for this session any more, its memory stays.
+  void Abandon() noexcept;
+  bool is_open() const { return object_ != nullptr; }
+
+  const RangeSessionCosts& costs() const { return costs_; }
+  const std::string& chip() const { return options_.chip; }
+
+ private:
+  const ProfilerHostApi& host_;
+  const RangeProfilerApi& range_;
+  SamplingWatchdog* watchdog_;
+  Options options_;
+  CUpti_RangeProfiler_Object* object_ = nullptr;
+  std::unique_ptr<CounterConfig> config_;
+  std::unique_ptr<std::vector<uint8_t>> counter_data_;
+  uint32_t pushed_ = 0;
+  bool started_ = false;
+  RangeSessionCosts costs_;
+};
+
+}  // namespace gx::inject
+
+#endif  // GPUEXEC_INJECT_RANGE_SESSION_H_
