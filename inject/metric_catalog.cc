@@ -2,20 +2,13 @@
 
 #include <utility>
 
+#include "inject/cupti_params.h"
 #include "inject/metric_name.h"
 
 namespace gx::inject {
-namespace {
-
-// Zeroed, with the size that tells CUPTI which fields there are.
-#define GX_PARAMS(type, variable) \
-  type variable{};                \
-  variable.structSize = type##_STRUCT_SIZE
-
-}  // namespace
 
 std::vector<std::string> SupportedChips(const ProfilerHostApi& api) {
-  GX_PARAMS(CUpti_Profiler_Host_GetSupportedChips_Params, params);
+  GX_CUPTI_PARAMS(CUpti_Profiler_Host_GetSupportedChips_Params, params);
   std::vector<std::string> chips;
   if (api.cuptiProfilerHostGetSupportedChips(&params) != CUPTI_SUCCESS) return chips;
   for (size_t i = 0; i < params.numChips; ++i) chips.emplace_back(params.ppChipNames[i]);
@@ -44,7 +37,7 @@ std::unique_ptr<MetricCatalog> MetricCatalog::Open(const ProfilerHostApi& api, c
 }
 
 int MetricCatalog::NewHostObject(CUpti_Profiler_Host_Object** object) const {
-  GX_PARAMS(CUpti_Profiler_Host_Initialize_Params, params);
+  GX_CUPTI_PARAMS(CUpti_Profiler_Host_Initialize_Params, params);
   params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
   params.pChipName = chip_.c_str();
   params.pCounterAvailabilityImage = availability_.empty() ? nullptr : availability_.data();
@@ -55,7 +48,7 @@ int MetricCatalog::NewHostObject(CUpti_Profiler_Host_Object** object) const {
 
 void MetricCatalog::Delete(CUpti_Profiler_Host_Object* object) const {
   if (object == nullptr) return;
-  GX_PARAMS(CUpti_Profiler_Host_Deinitialize_Params, params);
+  GX_CUPTI_PARAMS(CUpti_Profiler_Host_Deinitialize_Params, params);
   params.pHostObject = object;
   // Its failure would leak an object of some kilobytes.
   (void)api_.cuptiProfilerHostDeinitialize(&params);
@@ -64,7 +57,7 @@ void MetricCatalog::Delete(CUpti_Profiler_Host_Object* object) const {
 bool MetricCatalog::Exists(const std::string& metric) const {
   // The properties of a counter are told for its name alone as well.
   if (RollupOfMetric(metric).empty()) return false;
-  GX_PARAMS(CUpti_Profiler_Host_GetMetricProperties_Params, params);
+  GX_CUPTI_PARAMS(CUpti_Profiler_Host_GetMetricProperties_Params, params);
   params.pHostObject = names_;
   params.pMetricName = metric.c_str();
   return api_.cuptiProfilerHostGetMetricProperties(&params) == CUPTI_SUCCESS;
@@ -77,21 +70,21 @@ std::optional<int> MetricCatalog::Passes(const std::vector<std::string>& metrics
   CUpti_Profiler_Host_Object* object = nullptr;
   if (names.empty() || NewHostObject(&object) != CUPTI_SUCCESS) return std::nullopt;
   const auto ask = [&]() -> std::optional<int> {
-    GX_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params, add);
+    GX_CUPTI_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params, add);
     add.pHostObject = object;
     add.ppMetricNames = names.data();
     add.numMetrics = names.size();
     if (api_.cuptiProfilerHostConfigAddMetrics(&add) != CUPTI_SUCCESS) return std::nullopt;
-    GX_PARAMS(CUpti_Profiler_Host_GetConfigImageSize_Params, size);
+    GX_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImageSize_Params, size);
     size.pHostObject = object;
     if (api_.cuptiProfilerHostGetConfigImageSize(&size) != CUPTI_SUCCESS) return std::nullopt;
     std::vector<uint8_t> bytes(size.configImageSize);
-    GX_PARAMS(CUpti_Profiler_Host_GetConfigImage_Params, image);
+    GX_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImage_Params, image);
     image.pHostObject = object;
     image.configImageSize = bytes.size();
     image.pConfigImage = bytes.data();
     if (api_.cuptiProfilerHostGetConfigImage(&image) != CUPTI_SUCCESS) return std::nullopt;
-    GX_PARAMS(CUpti_Profiler_Host_GetNumOfPasses_Params, passes);
+    GX_CUPTI_PARAMS(CUpti_Profiler_Host_GetNumOfPasses_Params, passes);
     passes.configImageSize = bytes.size();
     passes.pConfigImage = bytes.data();
     if (api_.cuptiProfilerHostGetNumOfPasses(&passes) != CUPTI_SUCCESS) return std::nullopt;

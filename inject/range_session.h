@@ -71,11 +71,15 @@ class RangeSession {
   // The range that is open will never be popped: no call of CUPTI for this session any more, its memory stays.
   void Abandon() noexcept;
   bool is_open() const { return object_ != nullptr; }
+  // Ranges that CUPTI says it lost, known after Close.
+  uint64_t dropped() const { return dropped_; }
 
   const RangeSessionCosts& costs() const { return costs_; }
   const std::string& chip() const { return options_.chip; }
 
  private:
+  void Read(std::vector<RangeValues>* values, std::vector<double>* extra_values, Failure* failure);
+
   const ProfilerHostApi& host_;
   const RangeProfilerApi& range_;
   SamplingWatchdog* watchdog_;
@@ -84,6 +88,7 @@ class RangeSession {
   std::unique_ptr<CounterConfig> config_;
   std::unique_ptr<std::vector<uint8_t>> counter_data_;
   uint32_t pushed_ = 0;
+  uint64_t dropped_ = 0;
   bool started_ = false;
   RangeSessionCosts costs_;
 };

@@ -250,6 +250,9 @@ uint64_t Writer::TrackOf(uint32_t context_id, uint32_t stream_id) {
 
 void Writer::OnEvent(uint32_t thread_id, EventType type, const uint8_t* data, uint32_t bytes) {
   switch (type) {
+    case EventType::kRange:
+    case EventType::kDenial:
+      break;
     case EventType::kLaunch: {
       LaunchEvent event;
       if (ReadEvent(data, bytes, &event)) OnLaunch(thread_id, event);
