@@ -1,5 +1,5 @@
 // Asks whether a context is idle: every stream that is known of it, and its default streams.
-// Calls CUDA: only inside an entered CaptureGate, with launches held.
+// Calls CUDA: only inside an entered CaptureGate, and where the answer must hold, with launches held.
 #ifndef GPUEXEC_INJECT_CONTEXT_IDLE_H_
 #define GPUEXEC_INJECT_CONTEXT_IDLE_H_
 
@@ -9,9 +9,11 @@
 
 namespace gx::inject {
 
-// The context is current on the calling thread. kError: a stream reports an error (it may have been destroyed, or the
-// context is lost). Asks streams until the first that is busy.
-Readiness AskContext(const CudaApi& cuda, const StreamTable& streams, CUcontext context) noexcept;
+// The context is current on the calling thread; `thread` is that thread's id if it is the program's, else 0. kError: a
+// stream reports an error (it may have been destroyed, or the context is lost), the driver lacks cuStreamQuery, or
+// StreamTable has a doubt about the context, which callers look at first (DoubtOf). Asks streams until the first that
+// is busy.
+Readiness AskContext(const CudaApi& cuda, const StreamTable& streams, CUcontext context, uint64_t thread) noexcept;
 // One stream: whether what was launched in it is done.
 Readiness AskStream(const CudaApi& cuda, CUstream stream) noexcept;
 

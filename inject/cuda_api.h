@@ -1,5 +1,6 @@
-// The few driver functions that the library calls itself, never inside a launch: taken from the libcuda that the
-// process has loaded already (it is what called us). Used by the prober thread and, at exit, by the flusher thread.
+// The few driver functions that the library calls itself: taken from the libcuda that the process has loaded already
+// (it is what called us). Used by the prober thread, at exit by the flusher thread, and, where counters are sampled,
+// around the sampled launch and the end of a stream, inside an entered CaptureGate.
 #ifndef GPUEXEC_INJECT_CUDA_API_H_
 #define GPUEXEC_INJECT_CUDA_API_H_
 
@@ -23,7 +24,14 @@
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
   X(cuCtxPushCurrent_v2)                         \
   X(cuCtxPopCurrent_v2)                          \
-  X(cuCtxSynchronize)
+  X(cuCtxGetCurrent)                             \
+  X(cuCtxSynchronize)                            \
+  X(cuStreamQuery)                               \
+  X(cuMemGetInfo_v2)                             \
+  X(cuEventCreate)                               \
+  X(cuEventRecord)                               \
+  X(cuEventQuery)                                \
+  X(cuEventDestroy_v2)
 
 namespace gx::inject {
 

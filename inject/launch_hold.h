@@ -3,7 +3,13 @@
 // and that waits for a later launch, would then hang the program for ever.
 //
 // Every followed call of the program enters before the driver's function and leaves after it. A holder sees every call
-// that has entered (`in_call` flags), and calls that come later wait, bounded.
+// that has entered, and calls that come later wait, bounded:
+//
+//   if (!hold.Hold()) return;                                             // another holder
+//   const uint64_t overrun = hold.overrun_count();
+//   if (WaitUntil([&] { return !hold.CallsUnderWay(queues, own); }, limit_ns)) { ... }   // no call but our own
+//   const bool alone = hold.overrun_count() == overrun;                   // no call went on all the same
+//   hold.Release();
 #ifndef GPUEXEC_INJECT_LAUNCH_HOLD_H_
 #define GPUEXEC_INJECT_LAUNCH_HOLD_H_
 
@@ -20,23 +26,36 @@ inline constexpr uint64_t kLaunchHoldLimitNs = 2'000'000'000;
 
 class LaunchHold {
  public:
-  // [program] Before a call that brings work to a device. Waits while held, kLaunchHoldLimitNs at most; returns the
-  // time it waited. Two atomic operations on the thread's own memory and one load where nothing is held.
+  explicit LaunchHold(uint64_t limit_ns = kLaunchHoldLimitNs) noexcept : limit_ns_(limit_ns) {}
+
+  // [program] Before a call that brings work to a device. Waits while held, the limit at most; returns the time it
+  // waited. A call inside a call (a driver function that calls another) never waits: its caller has entered. Null: a
+  // thread without a queue. Where nothing is held: a store to the thread's own memory and a load.
   uint64_t Enter(ThreadState* thread) noexcept;
-  // [program] After it.
-  static void Leave(ThreadState* thread) noexcept { thread->in_device_call.store(0, std::memory_order_release); }
+  // [program] After it. Nothing where its Enter was not seen.
+  void Leave(ThreadState* thread) noexcept;
 
-  // [MT] False: held by another already. `own` (may be null): the holder's thread, which is in a call itself.
+  // [MT] False: held by another already.
   [[nodiscard]] bool Hold() noexcept;
+  // [holder]
   void Release() noexcept;
-  // [holder] Whether a call entered before the hold and has not left, but for the holder's own.
-  bool CallsUnderWay(ThreadQueues* queues, const ThreadState* own) const noexcept;
+  // [holder] Whether a call has entered and not left, but for those of `own` (may be null): the holder's thread, which
+  // is in a call itself.
+  bool CallsUnderWay(const ThreadQueues& queues, const ThreadState* own) const noexcept;
 
-  uint64_t timed_out() const noexcept { return timed_out_.load(std::memory_order_relaxed); }
+  bool held() const noexcept { return held_.load(std::memory_order_seq_cst) != 0; }
+  // Calls that were held for the limit and went on: during a hold they make it worthless.
+  uint64_t overrun_count() const noexcept { return overrun_count_.load(std::memory_order_seq_cst); }
 
  private:
+  void MarkEntered(ThreadState* thread) noexcept;
+  uint64_t WaitForRelease(ThreadState* thread) noexcept;
+
+  const uint64_t limit_ns_;
   std::atomic<uint32_t> held_{0};
-  std::atomic<uint64_t> timed_out_{0};
+  // Calls under way of threads that have no queue.
+  std::atomic<uint32_t> strangers_{0};
+  std::atomic<uint64_t> overrun_count_{0};
   Pulse released_;
 };
 

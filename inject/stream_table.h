@@ -1,6 +1,9 @@
-// The streams of each context, by handle, so that all of them can be asked whether they are idle. Filled in callbacks
-// (stream created, about to be destroyed; threads that use their own default stream), read by any thread, lock-free, of
-// fixed size: a context with more streams than fit is marked, and never sampled.
+// What has to be asked before a context is known to be idle: its streams, by handle, and what no handle tells. Filled
+// in callbacks, read by any thread, lock-free, of fixed size: where the answer cannot be known there is a doubt, and a
+// context with a doubt is never sampled.
+//
+// Streams come from the program's own calls (cuStreamCreate and its kin), not from what CUPTI reports: that may include
+// default streams by handles of the driver's own, which nobody says may be queried, or how long.
 #ifndef GPUEXEC_INJECT_STREAM_TABLE_H_
 #define GPUEXEC_INJECT_STREAM_TABLE_H_
 
@@ -9,16 +12,42 @@
 
 namespace gx::inject {
 
+// Why it cannot be known whether a context is idle.
+enum class IdleDoubt : uint8_t {
+  kNone,
+  kTableFull,     // Streams or contexts found no place: of no context it is known any more.
+  kGreenContext,  // The process has green contexts: what else waits for their work is not documented.
+  kPerThread,     // Another thread than the one that asks uses its own default stream: only that thread can ask it.
+  kLeftBusy,      // A stream was destroyed with work in it, and the context was not synchronised since.
+};
+
 class StreamTable {
  public:
-  static constexpr uint32_t kSize = 1024;  // Living streams of the process.
+  static constexpr uint32_t kSize = 1024;    // Living streams of the process.
+  static constexpr uint32_t kContexts = 64;  // Contexts with something to note.
 
-  // [MT]
-  void Add(const void* context, void* stream) noexcept;
-  void Remove(const void* context, void* stream) noexcept;
+  // [MT] A handle that is there already (its end was not seen) moves to `context`. The handles that stand for default
+  // streams are not kept.
+  void Add(const void* context, const void* stream) noexcept;
+  // [MT] The stream is about to be destroyed. Nothing where it is not known.
+  void Remove(const void* stream) noexcept;
+  // [MT] The context is about to be destroyed, with all that is known of it.
   void RemoveContext(const void* context) noexcept;
-  // [MT] Some stream found no place: idle is not known any more, of any context.
-  bool overflowed() const noexcept { return overflowed_.load(std::memory_order_acquire); }
+
+  // [MT] The thread works in its own default stream of the context. `thread` 0: one that has no name.
+  void NotePerThread(const void* context, uint64_t thread) noexcept;
+  // [MT] A stream of the context goes while it may still hold work.
+  void NoteLeftBusy(const void* context) noexcept;
+  // [MT] Around a synchronisation of the context: `before` is what LeftBusy said before it.
+  uint32_t LeftBusy(const void* context) const noexcept;
+  void Synchronised(const void* context, uint32_t before) noexcept;
+  // [MT] For good.
+  void NoteGreenContext() noexcept { green_.store(true, std::memory_order_release); }
+
+  // [MT] kNone: a thread that asks every stream of ForEach, the legacy default stream and its own default stream knows
+  // whether the context is idle. `thread`: the one that asks, 0 for a thread of ours.
+  IdleDoubt DoubtOf(const void* context, uint64_t thread) const noexcept;
+
   // [MT] Calls visit(CUstream) for the context's streams until it returns false. A stream that is destroyed meanwhile
   // may still be visited: callers hold launches and calls back, or take an error as "not idle".
   template <typename Visit>
@@ -31,15 +60,30 @@ class StreamTable {
     }
   }
   uint32_t Count(const void* context) const noexcept;
+  // [MT] The context of a stream; null: not known.
+  const void* ContextOf(const void* stream) const noexcept;
 
  private:
   struct Entry {
     std::atomic<const void*> context{nullptr};  // Null: free.
     std::atomic<void*> stream{nullptr};
   };
+  struct ContextEntry {
+    std::atomic<const void*> context{nullptr};  // Null: free.
+    std::atomic<uint64_t> per_thread{0};        // 0: nobody; kSeveral; else the thread.
+    std::atomic<uint32_t> left_busy{0};         // Streams so far.
+    std::atomic<uint32_t> settled{0};           // So many of them are done with.
+  };
+  static constexpr uint64_t kSeveral = ~uint64_t{0};
+
+  const ContextEntry* Find(const void* context) const noexcept;
+  ContextEntry* FindOrAdd(const void* context) noexcept;
+
   Entry entries_[kSize];
+  ContextEntry contexts_[kContexts];
   std::atomic<uint32_t> used_{0};
   std::atomic<bool> overflowed_{false};
+  std::atomic<bool> green_{false};
 };
 
 }  // namespace gx::inject

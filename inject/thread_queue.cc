@@ -101,6 +101,7 @@ ThreadState* ThreadQueues::Current() noexcept {
         states_[i].thread_id.compare_exchange_strong(expected, thread_id, std::memory_order_acq_rel)) {
       ThreadState& state = states_[i];
       state.inside = false;
+      state.in_device_call.store(0, std::memory_order_relaxed);
       state.call_cbid = 0;
       state.call_has_node = false;
       state.has_pending_node = false;
@@ -128,6 +129,7 @@ void ThreadQueues::ForgetAllInChild() noexcept {
   const uint32_t used = high_water_.load(std::memory_order_relaxed);
   for (uint32_t i = 0; i < used; ++i) {
     states_[i].queue.Clear();
+    states_[i].in_device_call.store(0, std::memory_order_relaxed);
     states_[i].thread_id.store(0, std::memory_order_relaxed);
   }
 }
@@ -143,6 +145,8 @@ void ThreadQueues::CollectEndedThreads() noexcept {
     // The thread ended before the check, so nothing can have been queued after the test for emptiness, unless it was
     // queued between the two: look again.
     if (!states_[i].queue.empty()) continue;
+    // It may have ended inside a call.
+    states_[i].in_device_call.store(0, std::memory_order_relaxed);
     states_[i].thread_id.store(0, std::memory_order_release);
     freed_.fetch_add(1, std::memory_order_release);
   }

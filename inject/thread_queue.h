@@ -94,8 +94,8 @@ class EventQueue {
   alignas(64) std::atomic<uint64_t> tail_{0};
 };
 
-// What a host thread's callbacks remember between each other. Only that thread touches it, but for `queue`'s other end
-// and `thread_id`, which the writer reads.
+// What a host thread's callbacks remember between each other. Only that thread touches it, but for `queue`'s other end,
+// `thread_id`, which the writer reads, and `in_device_call`, which any thread reads.
 struct ThreadState {
   EventQueue queue;
   std::atomic<uint32_t> thread_id{0};  // gettid(); 0: the slot is free.
@@ -107,8 +107,10 @@ struct ThreadState {
   uint64_t enter_monotonic_ns = 0;
   uint32_t call_cbid = 0;       // 0: none that we follow.
   uint32_t call_window_id = 0;  // At its enter; 0: outside every window.
-  // 1 while a call that brings work to a device is under way: read by other threads (launch_hold.h).
+  // Calls that bring work to a device and are under way, one inside the other (launch_hold.h).
   std::atomic<uint8_t> in_device_call{0};
+  // Streams of the context that had been left busy when the synchronisation under way began (stream_table.h).
+  uint32_t left_busy_before = 0;
   // That call was reported to the sampler, which has to hear of its end.
   bool call_is_watched = false;
   // That call is the sampled launch of the open range.
@@ -171,6 +173,12 @@ class ThreadQueues {
     for (uint32_t i = 0; i < used; ++i) {
       if (states_[i].thread_id.load(std::memory_order_acquire) != 0) visit(states_[i]);
     }
+  }
+  // [MT] Calls visit(state) for every slot, in use or not: a thread that takes one meanwhile is not overlooked. Only
+  // what is atomic in a state may be read.
+  template <typename Visit>
+  void ForEachSlot(Visit&& visit) const {
+    for (uint32_t i = 0; i < slot_count_; ++i) visit(static_cast<const ThreadState&>(states_[i]));
   }
   // [writer] Frees the slots of threads that have ended and whose queue is empty.
   void CollectEndedThreads() noexcept;
