@@ -8,6 +8,10 @@ import collections
 import ctypes
 import dataclasses
 
+import counter_packets
+import wire_format
+from wire_format import DamagedTrace
+
 MAGIC = 0x31465847
 
 # gpuexec.v1.Packet
@@ -37,10 +41,6 @@ _VERSION_FIELDS = {
     17: "libcuda_path",
     18: "kernel_record_version",
 }
-
-
-class DamagedTrace(Exception):
-    pass
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +83,9 @@ class Trace:
     unknown_launches: int = 0
     graph_launches: int = 0
     refused_launches: int = 0
-    # Successful kernel launches without a kernel of the same correlation id, and the other way round.
+    # Successful kernel launches in counter windows: untimed by design.
+    launches_in_counter_windows: int = 0
+    # Other successful kernel launches without a kernel of the same correlation id, and the other way round.
     launches_without_kernel: int = 0
     kernels_without_launch: int = 0
     graph_kernels: int = 0
@@ -103,6 +105,14 @@ class Trace:
     # Signatures of eager launches: in all, and with the driver's occupancy.
     eager_signatures: int = 0
     eager_signatures_with_occupancy: int = 0
+    # Signature iid -> its shape. Signature iid -> durations of its eager launches that were timed, ns; graph exec id -> sum
+    # over its kernels.
+    signature_shapes: dict = dataclasses.field(default_factory=dict)
+    durations_ns: dict = dataclasses.field(default_factory=lambda: collections.defaultdict(list))
+    graph_time_ns: collections.Counter = dataclasses.field(default_factory=collections.Counter)
+    # Function iid -> mangled name.
+    function_names: dict = dataclasses.field(default_factory=dict)
+    counters: counter_packets.Counters = dataclasses.field(default_factory=counter_packets.Counters)
 
     @property
     def kernel_count(self):
@@ -133,100 +143,6 @@ def demangle(name):
         return ctypes.string_at(pointer).decode("utf-8", "replace")
     finally:
         _libstdcxx.free(pointer)
-
-
-# ---------------------------------------------------------------------------------------------- protobuf's wire format
-
-
-def _varint(data, position):
-    value = shift = 0
-    while True:
-        if position >= len(data) or shift > 63:
-            raise DamagedTrace(f"varint cut or too long at offset {position}")
-        byte = data[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if not byte & 0x80:
-            return value, position
-        shift += 7
-
-
-def _fields(data, position, end):
-    """Yields (field number, value): an integer, or (begin, end) of length-delimited bytes."""
-    while position < end:
-        tag, position = _varint(data, position)
-        number, wire_type = tag >> 3, tag & 7
-        if wire_type == 0:
-            value, position = _varint(data, position)
-        elif wire_type == 1:
-            value = int.from_bytes(data[position : position + 8], "little")
-            position += 8
-        elif wire_type == 2:
-            length, position = _varint(data, position)
-            value = (position, position + length)
-            position += length
-        elif wire_type == 5:
-            value = int.from_bytes(data[position : position + 4], "little")
-            position += 4
-        else:
-            raise DamagedTrace(f"wire type {wire_type} at offset {position}")
-        if position > end:
-            raise DamagedTrace(f"field {number} runs past its message at offset {position}")
-        yield number, value
-
-
-def _message(data, span, repeated=()):
-    """{field number: value}; fields of `repeated` as lists of integers (packed or not)."""
-    message = {}
-    for number, value in _fields(data, *span):
-        if number not in repeated:
-            message[number] = value
-        elif isinstance(value, tuple):
-            message.setdefault(number, []).extend(_packed(data[value[0] : value[1]]))
-        else:
-            message.setdefault(number, []).append(value)
-    return message
-
-
-def _packed(data):
-    values = []
-    value = shift = 0
-    for byte in data:
-        value |= (byte & 0x7F) << shift
-        if byte & 0x80:
-            shift += 7
-        else:
-            values.append(value)
-            value = shift = 0
-    return values
-
-
-def _column(values, count):
-    """A batch's column: one element per record, one for all, or none for zeros."""
-    if not values:
-        return [0] * count
-    if len(values) == 1:
-        return values * count
-    if len(values) != count:
-        raise DamagedTrace(f"column of {len(values)} values in a batch of {count}")
-    return values
-
-
-def _signed(value):
-    return (value >> 1) ^ -(value & 1)
-
-
-def _running(base, deltas, count, signed=True, unit=1):
-    """base + deltas so far, in steps of unit. A delta column has one element per record, or none."""
-    if not deltas:
-        return [base] * count
-    if len(deltas) != count:
-        raise DamagedTrace(f"delta column of {len(deltas)} values in a batch of {count}")
-    result = []
-    for delta in deltas:
-        base += (_signed(delta) if signed else delta) * unit
-        result.append(base)
-    return result
 
 
 # ---------------------------------------------------------------------------------------------------------- the trace
@@ -263,13 +179,13 @@ class _Reader:
         position = 0
         try:
             while position < len(self.data):
-                tag, position = _varint(self.data, position)
+                tag, position = wire_format.varint(self.data, position)
                 if tag != 0x0A:
                     raise DamagedTrace(f"no frame at offset {position}")
-                length, position = _varint(self.data, position)
+                length, position = wire_format.varint(self.data, position)
                 if position + length > len(self.data):
                     raise DamagedTrace(f"frame cut at offset {position}")
-                frame = _message(self.data, (position, position + length))
+                frame = wire_format.message(self.data, (position, position + length))
                 if frame.get(1) != MAGIC or 3 not in frame:
                     raise DamagedTrace(f"no magic number at offset {position}")
                 self._packet(frame[3])
@@ -282,53 +198,55 @@ class _Reader:
         return self.data[span[0] : span[1]].decode("utf-8", "surrogateescape")
 
     def _packet(self, span):
-        fields = list(_fields(self.data, *span))
+        fields = list(wire_format.fields(self.data, *span))
         for number, value in fields:
             if number == _NAME:
-                message = _message(self.data, value)
+                message = wire_format.message(self.data, value)
                 self.names[message[1]] = self._text(message.get(2, (0, 0)))
             elif number == _DOMAIN:
-                message = _message(self.data, value)
+                message = wire_format.message(self.data, value)
                 self.domains[message[1]] = self._text(message.get(2, (0, 0)))
             elif number == _FUNCTION:
-                message = _message(self.data, value)
+                message = wire_format.message(self.data, value)
                 if 6 in message:
-                    message[6] = _message(self.data, message[6])
+                    message[6] = wire_format.message(self.data, message[6])
                 self.functions[message[1]].update(message)
             elif number == _SIGNATURE:
-                message = _message(self.data, value)
+                message = wire_format.message(self.data, value)
                 if 21 in message:
-                    message[21] = _message(self.data, message[21])
+                    message[21] = wire_format.message(self.data, message[21])
                 self.signatures[message[1]].update(message)
             elif number == _ATTRIBUTES:
-                message = _message(self.data, value)
+                message = wire_format.message(self.data, value)
                 self.attributes[message[1]].update(message)
             elif number == _GRAPH_NODE:
-                message = _message(self.data, value)
+                message = wire_format.message(self.data, value)
                 # Of several definitions of a node a kernel may be described by any: which one held is a matter of time.
                 self.nodes[message[1]].setdefault("signatures", set()).add(message.get(5, 0))
                 self.nodes[message[1]].update(message)
             elif number == _STATS:
                 counters = {}
-                for field, counter in _fields(self.data, *value):
+                for field, counter in wire_format.fields(self.data, *value):
                     if field == 1:
-                        message = _message(self.data, counter)
+                        message = wire_format.message(self.data, counter)
                         counters[message.get(1, 0)] = message.get(2, 0)
                 self.trace.stats = counters
             elif number == _DIAGNOSTIC:
-                message = _message(self.data, value)
+                message = wire_format.message(self.data, value)
                 self.trace.diagnostics.append(self._text(message.get(2, (0, 0))))
             elif number == _HEADER:
-                message = _message(self.data, value)
+                message = wire_format.message(self.data, value)
                 for field, name in _VERSION_FIELDS.items():
                     found = message.get(field, 0)
                     self.trace.versions[name] = self._text(found) if isinstance(found, tuple) else found
-                self.trace.start_monotonic_ns = _message(self.data, message.get(21, (0, 0))).get(2, 0)
+                self.trace.start_monotonic_ns = wire_format.message(self.data, message.get(21, (0, 0))).get(2, 0)
             elif number == _TRAILER:
-                reason = _message(self.data, value).get(1, 0)
+                reason = wire_format.message(self.data, value).get(1, 0)
                 self.trace.orderly_end = True
                 self.trace.end_reason = END_REASONS.get(reason, str(reason))
         for number, value in fields:
+            if self.trace.counters.read_packet_field(self.data, number, value):
+                continue
             if number == _LAUNCHES:
                 self._launches(value)
             elif number == _KERNELS:
@@ -338,23 +256,23 @@ class _Reader:
             elif number == _NVTX:
                 self._nvtx(value)
             elif number == _KERNEL_SUMMARY:
-                message = _message(self.data, value)
+                message = wire_format.message(self.data, value)
                 self.kernel_rows[message.get(1, 0)] += message.get(3, 0)
                 self.trace.summarised_kernels += message.get(3, 0)
             elif number == _LAUNCH_SUMMARY:
-                message = _message(self.data, value)
+                message = wire_format.message(self.data, value)
                 self.launch_rows[message.get(1, 0)] += message.get(2, 0)
                 self.trace.summarised_launches += message.get(2, 0)
 
     def _launches(self, span):
-        message = _message(self.data, span, repeated=(5, 7, 8, 9, 10, 11))
+        message = wire_format.message(self.data, span, repeated=(5, 7, 8, 9, 10, 11))
         count = message.get(1, 0)
-        times = _running(message.get(4, 0), message.get(5), count, signed=False, unit=message.get(12, 0) or 1)
-        correlations = _running(message.get(6, 0), message.get(7), count)
-        signatures = _column(message.get(9), count)
-        graphs = _column(message.get(10), count)
-        results = _column(message.get(11), count)
-        thread = message.get(2, 0)
+        times = wire_format.running(message.get(4, 0), message.get(5), count, signed=False, unit=message.get(12, 0) or 1)
+        correlations = wire_format.running(message.get(6, 0), message.get(7), count)
+        signatures = wire_format.column(message.get(9), count)
+        graphs = wire_format.column(message.get(10), count)
+        results = wire_format.column(message.get(11), count)
+        thread, window = message.get(2, 0), message.get(3, 0)
         for time, correlation, signature, graph, result in zip(times, correlations, signatures, graphs, results):
             if result != 0:
                 self.trace.refused_launches += 1
@@ -362,40 +280,57 @@ class _Reader:
                 self.trace.graph_launches += 1
             else:
                 self.launch_rows[signature] += 1
-                self.launch_by_correlation[correlation] = signature
+                self.launch_by_correlation[correlation] = (signature, window)
                 self.launch_times[thread].append(time)
 
     def _kernels(self, span):
-        message = _message(self.data, span, repeated=(5, 7, 9, 10, 11, 12, 13))
+        message = wire_format.message(self.data, span, repeated=(5, 7, 9, 10, 11, 12, 13))
         count = message.get(1, 0)
         if message.get(2, 0) != TIMING_COMPLETE:
             self.trace.untimed += count
-        correlations = _running(message.get(8, 0), message.get(9), count)
-        attributes = _column(message.get(11), count)
-        graphs = _column(message.get(12), count)
-        nodes = _running(0, message.get(13), count)
-        for correlation, attribute, graph, node in zip(correlations, attributes, graphs, nodes):
+        correlations = wire_format.running(message.get(8, 0), message.get(9), count)
+        attributes = wire_format.column(message.get(11), count)
+        graphs = wire_format.column(message.get(12), count)
+        nodes = wire_format.running(0, message.get(13), count)
+        durations = self._durations(message, attributes, count)
+        for correlation, attribute, graph, node, duration in zip(correlations, attributes, graphs, nodes, durations):
             self.kernel_rows[attribute] += 1
             if graph != 0 or node != 0:
                 self.trace.graph_kernels += 1
+                self.trace.graph_time_ns[graph] += duration or 0
                 self.graph_kernel_rows[(node, attribute)] += 1
             else:
-                self.kernel_by_correlation[correlation] = attribute
+                self.kernel_by_correlation[correlation] = (attribute, duration)
+
+    @staticmethod
+    def _durations(message, attributes, count):
+        """In ns; None for each kernel where they are not known."""
+        deltas = message.get(7)
+        if message.get(2, 0) != TIMING_COMPLETE:
+            return [None] * count
+        if deltas and len(deltas) != count:
+            raise DamagedTrace(f"delta column of {len(deltas)} values in a batch of {count}")
+        last = collections.Counter()
+        durations = []
+        for attribute, delta in zip(attributes, deltas or [0] * count):
+            last[attribute] += wire_format.unzigzag(delta)
+            durations.append(last[attribute] * (message.get(6, 0) or 1))
+        return durations
 
     def _memory(self, span):
-        message = _message(self.data, span, repeated=(5, 7, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18))
+        message = wire_format.message(self.data, span, repeated=(5, 7, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18))
         count = message.get(1, 0)
         if message.get(2, 0) == MEMORY_FILL:
             self.trace.fills += count
             return
-        for size, kind in zip(_column(message.get(11), count), _column(message.get(12), count)):
+        for size, kind in zip(wire_format.column(message.get(11), count), wire_format.column(message.get(12), count)):
             self.trace.copies[(COPY_KINDS.get(kind, str(kind)), size)] += 1
 
     def _nvtx(self, span):
-        message = _message(self.data, span, repeated=(4, 5, 6, 7, 8, 9))
+        message = wire_format.message(self.data, span, repeated=(4, 5, 6, 7, 8, 9))
         count = message.get(1, 0)
-        times = _running(message.get(3, 0), message.get(4), count, signed=False, unit=message.get(10, 0) or 1)
-        columns = [_column(message.get(number), count) for number in (5, 6, 7)]
+        times = wire_format.running(message.get(3, 0), message.get(4), count, signed=False, unit=message.get(10, 0) or 1)
+        columns = [wire_format.column(message.get(number), count) for number in (5, 6, 7)]
         for time, kind, domain, name in zip(times, *columns):
             if kind in (1, 3):
                 self.trace.nvtx_ranges += 1
@@ -418,9 +353,16 @@ class _Reader:
                 trace.eager_signatures += 1
                 occupancy = message.get(21)
                 trace.eager_signatures_with_occupancy += occupancy is not None and occupancy.get(1, 0) == 0
-        for correlation, signature in self.launch_by_correlation.items():
-            attribute = self.kernel_by_correlation.get(correlation)
-            if attribute is None:
+        trace.signature_shapes = {iid: self._signature_shape(iid) for iid in self.signatures}
+        trace.function_names = {iid: self.names.get(m.get(2, 0), "?") for iid, m in self.functions.items()}
+        counter_windows = {w.window_id for w in trace.counters.windows_of(counter_packets.WINDOW_COUNTERS)}
+        for correlation, (signature, window) in self.launch_by_correlation.items():
+            attribute, duration = self.kernel_by_correlation.get(correlation, (None, None))
+            if duration is not None:
+                trace.durations_ns[signature].append(duration)
+            if window in counter_windows:
+                trace.launches_in_counter_windows += 1
+            elif attribute is None:
                 trace.launches_without_kernel += 1
             elif signature != 0 and not self._agree(signature, attribute):
                 trace.launches_differing += 1
