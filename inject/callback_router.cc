@@ -1,6 +1,7 @@
 #include "inject/callback_router.h"
 
 #include "inject/boundary.h"
+#include "inject/call_result.h"
 #include "inject/clock.h"
 #include "inject/hash.h"
 #include "inject/launch_parameters.h"
@@ -44,18 +45,6 @@ class InsideCallback {
   ThreadState* thread_;
 };
 
-uint32_t ResultOf(const CUpti_CallbackData& data) noexcept {
-  if (data.functionReturnValue == nullptr) return 0;
-  return static_cast<uint32_t>(*static_cast<const CUresult*>(data.functionReturnValue));
-}
-
-// What cuStreamEndCapture returns where it ended none: a capture of another stream may still be open. Any other error
-// ends an invalidated capture.
-bool CaptureHasEnded(uint32_t result) noexcept {
-  return result != CUDA_ERROR_ILLEGAL_STATE && result != CUDA_ERROR_INVALID_VALUE &&
-         result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-}
-
 size_t CacheIndex(const void* pointer, size_t size) noexcept {
   return static_cast<size_t>((reinterpret_cast<uintptr_t>(pointer) * 0x9E3779B97F4A7C15u) >> 32) % size;
 }
@@ -63,23 +52,40 @@ size_t CacheIndex(const void* pointer, size_t size) noexcept {
 // What launches and graph launches have in common.
 template <typename Event>
 void FillCall(Event* event, const ThreadState& thread, const CUpti_CallbackData& data, uint32_t stream_id,
-              uint32_t result) noexcept {
+              CUresult result) noexcept {
   event->enter_monotonic_ns = thread.enter_monotonic_ns;
   event->correlation_id = data.correlationId;
   event->context_id = data.contextUid;
   event->stream_id = stream_id;
   event->window_id = thread.call_window_id;
-  event->result = result;
+  event->result = static_cast<uint32_t>(result);
 }
 
 }  // namespace
 
-void CallbackRouter::EnableCallbacks(CUpti_SubscriberHandle subscriber) noexcept {
-  for (const uint32_t* cbid = FollowedCalls(); *cbid != 0; ++cbid) {
-    if (parts_.cupti->cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, *cbid) != CUPTI_SUCCESS) {
-      Stats().Add(StatId::kCallbacksRefused);
+void CallbackRouter::Attach(const Parts& parts) noexcept {
+  parts_ = parts;
+  bookkeeping_.Attach({.contexts = parts.contexts,
+                       .captures = parts.captures,
+                       .contents = parts.contents,
+                       .streams = parts.streams,
+                       .behaviour = parts.behaviour,
+                       .replay = parts.replay,
+                       .cuda = parts.cuda});
+  keeps_books_ = parts.captures != nullptr || parts.contents != nullptr || parts.streams != nullptr ||
+                 parts.behaviour != nullptr || parts.replay != nullptr;
+}
+
+void CallbackRouter::EnableCallbacks(CUpti_SubscriberHandle subscriber, bool counters) noexcept {
+  const auto enable = [&](const uint32_t* cbids) {
+    for (const uint32_t* cbid = cbids; *cbid != 0; ++cbid) {
+      if (parts_.cupti->cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, *cbid) != CUPTI_SUCCESS) {
+        Stats().Add(StatId::kCallbacksRefused);
+      }
     }
-  }
+  };
+  enable(FollowedCalls());
+  if (counters) enable(CounterCalls());
   for (const uint32_t cbid : kResourceCallbacks) {
     if (parts_.cupti->cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, cbid) != CUPTI_SUCCESS) {
       Stats().Add(StatId::kCallbacksRefused);
@@ -102,31 +108,37 @@ void CUPTIAPI CallbackRouter::Callback(void* user, CUpti_CallbackDomain domain, 
 
 void CallbackRouter::OnDriverCall(uint32_t cbid, const CUpti_CallbackData& data) {
   ThreadState* thread = parts_.queues->Current();
-  if (thread == nullptr) {
-    const CallKind kind = ClassifyCall(cbid).kind;
-    if (kind == CallKind::kLaunch || kind == CallKind::kGraphLaunch) {
-      if (data.callbackSite == CUPTI_API_EXIT) Stats().Add(StatId::kLaunchesDroppedNoQueue);
-      return;
-    }
-    if (kind == CallKind::kGraphAddNode || kind == CallKind::kGraphSetNode) return;
-    // The rest needs no queue: an unload is an unload on any thread.
-  } else if (thread->inside) {
-    return;
-  }
+  if (thread != nullptr && thread->inside) return;
   const InsideCallback inside(thread);
-  if (data.callbackSite == CUPTI_API_ENTER) {
-    OnCallEnter(thread, cbid, data);
-  } else {
-    OnCallExit(thread, cbid, data);
+  const CallInfo call = ClassifyCall(cbid);
+  const bool enter = data.callbackSite == CUPTI_API_ENTER;
+  if (keeps_books_ && enter) bookkeeping_.OnEnter(thread, call, cbid, data);
+  if (parts_.hold != nullptr && BringsDeviceWork(call.kind)) {
+    enter ? BeforeDeviceWork(thread, cbid, data) : AfterDeviceWork(thread, cbid, data);
   }
+  if (enter) {
+    OnCallEnter(thread, call.kind, cbid);
+  } else {
+    OnCallExit(thread, call.kind, cbid, data);
+  }
+  if (keeps_books_ && !enter) bookkeeping_.OnExit(thread, call, cbid, data);
 }
 
-void CallbackRouter::OnCallEnter(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData&) {
-  switch (ClassifyCall(cbid).kind) {
+void CallbackRouter::BeforeDeviceWork(ThreadState* thread, uint32_t, const CUpti_CallbackData&) noexcept {
+  (void)parts_.hold->Enter(thread);
+}
+
+void CallbackRouter::AfterDeviceWork(ThreadState* thread, uint32_t, const CUpti_CallbackData&) noexcept {
+  parts_.hold->Leave(thread);
+}
+
+void CallbackRouter::OnCallEnter(ThreadState* thread, CallKind kind, uint32_t cbid) {
+  switch (kind) {
     case CallKind::kLaunch:
     case CallKind::kGraphLaunch:
     case CallKind::kGraphAddNode:
     case CallKind::kGraphSetNode:
+      if (thread == nullptr) break;
       EmitPendingNode(thread);
       thread->call_cbid = cbid;
       thread->call_window_id = parts_.window_id->load(std::memory_order_relaxed);
@@ -144,20 +156,25 @@ void CallbackRouter::OnCallEnter(ThreadState* thread, uint32_t cbid, const CUpti
     case CallKind::kProfilerStop:
       if (parts_.profiler_region != nullptr) parts_.profiler_region(false);
       break;
-    case CallKind::kNone:
-    case CallKind::kCaptureEnd:
-    case CallKind::kProfilerStart:
+    default:
+      // The rest happens when the call returns, or is the bookkeeping's.
       break;
   }
 }
 
-void CallbackRouter::OnCallExit(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) {
-  const CallKind kind = ClassifyCall(cbid).kind;
+void CallbackRouter::OnCallExit(ThreadState* thread, CallKind kind, uint32_t cbid, const CUpti_CallbackData& data) {
   switch (kind) {
     case CallKind::kLaunch:
     case CallKind::kGraphLaunch:
     case CallKind::kGraphAddNode:
     case CallKind::kGraphSetNode: {
+      if (thread == nullptr) {
+        // The rest needs no queue: an unload is an unload on any thread.
+        if (kind == CallKind::kLaunch || kind == CallKind::kGraphLaunch) {
+          Stats().Add(StatId::kLaunchesDroppedNoQueue);
+        }
+        break;
+      }
       if (thread->call_cbid != cbid) break;  // Capturing began inside this call.
       thread->call_cbid = 0;
       if (thread->call_has_node) {
@@ -165,7 +182,7 @@ void CallbackRouter::OnCallExit(ThreadState* thread, uint32_t cbid, const CUpti_
         // graph may be replayed in a later one.
         GraphNodeEvent node = thread->call_node;
         thread->call_has_node = false;
-        if (ResultOf(data) != 0) {
+        if (ResultOf(data) != CUDA_SUCCESS) {
           if (kind == CallKind::kLaunch) Stats().Add(StatId::kLaunchesFailed);
           break;
         }
@@ -195,7 +212,7 @@ void CallbackRouter::OnCallExit(ThreadState* thread, uint32_t cbid, const CUpti_
       break;
     case CallKind::kCaptureBegin:
       // A capture that did not begin is not open.
-      if (ResultOf(data) != 0) parts_.gate->Open();
+      if (ResultOf(data) != CUDA_SUCCESS) parts_.gate->Open();
       break;
     case CallKind::kCaptureEnd:
       if (CaptureHasEnded(ResultOf(data))) parts_.gate->Open();
@@ -203,8 +220,7 @@ void CallbackRouter::OnCallExit(ThreadState* thread, uint32_t cbid, const CUpti_
     case CallKind::kProfilerStart:
       if (parts_.profiler_region != nullptr) parts_.profiler_region(true);
       break;
-    case CallKind::kProfilerStop:
-    case CallKind::kNone:
+    default:
       break;
   }
 }
@@ -225,8 +241,8 @@ void CallbackRouter::EmitLaunch(ThreadState* thread, uint32_t cbid, const CUpti_
   const LaunchParameters parameters = Describe(cbid, data, &stream);
   if (parameters.readable == 0) Stats().Add(StatId::kLaunchParametersUnreadable);
   const uint32_t stream_id = StreamId(thread, data.context, stream, ClassifyCall(cbid).per_thread_stream);
-  const uint32_t result = ResultOf(data);
-  Stats().Add(result == 0 ? StatId::kLaunchesSeen : StatId::kLaunchesFailed);
+  const CUresult result = ResultOf(data);
+  Stats().Add(result == CUDA_SUCCESS ? StatId::kLaunchesSeen : StatId::kLaunchesFailed);
   auto* event = thread->queue.Reserve<LaunchEvent>(EventType::kLaunch);
   if (event == nullptr) {
     Stats().Add(StatId::kLaunchesDroppedQueueFull);
@@ -241,8 +257,8 @@ void CallbackRouter::EmitGraphLaunch(ThreadState* thread, uint32_t cbid, const C
   const LaunchCall call = ReadLaunchCall(cbid, data.functionParams);
   const uint32_t graph_exec_id = GraphExecId(thread, call.graph_exec);
   const uint32_t stream_id = StreamId(thread, data.context, call.stream, ClassifyCall(cbid).per_thread_stream);
-  const uint32_t result = ResultOf(data);
-  Stats().Add(result == 0 ? StatId::kGraphLaunchesSeen : StatId::kLaunchesFailed);
+  const CUresult result = ResultOf(data);
+  Stats().Add(result == CUDA_SUCCESS ? StatId::kGraphLaunchesSeen : StatId::kLaunchesFailed);
   auto* event = thread->queue.Reserve<GraphLaunchEvent>(EventType::kGraphLaunch);
   if (event == nullptr) {
     Stats().Add(StatId::kLaunchesDroppedQueueFull);
@@ -309,6 +325,7 @@ void CallbackRouter::OnResource(uint32_t cbid, const CUpti_ResourceData& data) n
     case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING:
       // A later stream may get this handle: forget what every thread has cached.
       stream_epoch_.fetch_add(1, std::memory_order_relaxed);
+      if (keeps_books_) bookkeeping_.OnStreamDestroyed(data.resourceHandle.stream);
       break;
     case CUPTI_CBID_RESOURCE_MODULE_LOADED:
       OnModule(true, data);
@@ -328,12 +345,14 @@ void CallbackRouter::OnContext(bool created, const CUpti_ResourceData& data) noe
   if (parts_.cupti->cuptiGetContextId(data.context, &context_id) != CUPTI_SUCCESS ||
       parts_.cupti->cuptiGetDeviceId(data.context, &device_id) != CUPTI_SUCCESS) {
     Stats().Add(StatId::kCuptiErrors);
+    if (keeps_books_ && !created) bookkeeping_.OnContextDestroyed(data.context);
     return;
   }
   if (created) {
     parts_.contexts->Add(context_id, device_id, data.context);
   } else {
     parts_.contexts->Remove(context_id);
+    if (keeps_books_) bookkeeping_.OnContextDestroyed(data.context);
     parts_.functions->NewEpoch();
     stream_epoch_.fetch_add(1, std::memory_order_relaxed);
   }

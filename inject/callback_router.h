@@ -10,9 +10,11 @@
 #include <atomic>
 #include <cstdint>
 
+#include "inject/call_bookkeeping.h"
 #include "inject/context_table.h"
 #include "inject/cupti_api.h"
 #include "inject/function_table.h"
+#include "inject/launch_hold.h"
 #include "inject/probe_gate.h"
 #include "inject/thread_queue.h"
 
@@ -33,20 +35,35 @@ class CallbackRouter {
     // Called before a module or context goes away, with the gate open: asks for what is still to be asked of its
     // functions, bounded.
     void (*before_unload)() = nullptr;
+
+    // For the sampling of hardware counters. All null where none are sampled: then nothing is done for them, and each
+    // may be null by itself.
+    LaunchHold* hold = nullptr;
+    CaptureGate* captures = nullptr;
+    RangeContents* contents = nullptr;
+    StreamTable* streams = nullptr;
+    ContextBehaviour* behaviour = nullptr;
+    ReplayMemory* replay = nullptr;
+    const CudaApi* cuda = nullptr;
   };
 
-  void Attach(const Parts& parts) noexcept { parts_ = parts; }
-  // Enables every callback that is followed. Refusals are counted (STAT_CALLBACKS_REFUSED).
-  void EnableCallbacks(CUpti_SubscriberHandle subscriber) noexcept;
+  void Attach(const Parts& parts) noexcept;
+  // Enables every callback that is followed; those of CounterCalls only where `counters` are sampled. Refusals are
+  // counted (STAT_CALLBACKS_REFUSED).
+  void EnableCallbacks(CUpti_SubscriberHandle subscriber, bool counters = false) noexcept;
   // The subscriber's callback: `user` is the router. Never throws.
   static void CUPTIAPI Callback(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data);
 
  private:
   // These three may throw what profiler_region throws; Callback is the boundary. `thread` is null where the thread has
-  // no queue and the call needs none.
+  // no queue.
   void OnDriverCall(uint32_t cbid, const CUpti_CallbackData& data);
-  void OnCallEnter(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data);
-  void OnCallExit(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data);
+  void OnCallEnter(ThreadState* thread, CallKind kind, uint32_t cbid);
+  void OnCallExit(ThreadState* thread, CallKind kind, uint32_t cbid, const CUpti_CallbackData& data);
+  // Around every call that brings work to a device (BringsDeviceWork), where launches can be held: before anything else
+  // is noted of the call, and right after the driver's function. `thread` is null where the thread has no queue.
+  void BeforeDeviceWork(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept;
+  void AfterDeviceWork(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept;
   void OnResource(uint32_t cbid, const CUpti_ResourceData& data) noexcept;
   void OnContext(bool created, const CUpti_ResourceData& data) noexcept;
   void OnModule(bool loaded, const CUpti_ResourceData& data) noexcept;
@@ -65,6 +82,8 @@ class CallbackRouter {
   uint32_t GraphExecId(ThreadState* thread, CUgraphExec graph) noexcept;
 
   Parts parts_;
+  CallBookkeeping bookkeeping_;
+  bool keeps_books_ = false;  // Something of it is kept.
   std::atomic<uint32_t> stream_epoch_{1};
   std::atomic<uint32_t> graph_epoch_{1};
 };

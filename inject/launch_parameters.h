@@ -21,7 +21,31 @@ enum class CallKind : uint8_t {
   kCaptureEnd,
   kProfilerStart,
   kProfilerStop,
+
+  // Only while hardware counters are sampled (CounterCalls). First what brings work to a device, as launches do.
+  kCopy,
+  kMemset,
+  kHostWork,  // Host functions, waits and writes of memory words, prefetches and the like, in a stream.
+  kModuleLoad,
+  // Streams and contexts.
+  kStreamCreate,
+  kStreamDestroy,
+  kSynchronize,   // A whole context.
+  kGreenContext,  // Made.
+  // What may be sampled or replayed from then on.
+  kPeerAccess,  // To the memory of another device, or what may give it.
+  kIpcOpen,     // Memory shared with another process, device driver or API, in either direction.
+  kMulticast,
+  kManagedMemory,
+  kHostMemory,
+  kPoolMemory,
 };
+
+// Whether such a call brings work to a device. Pure.
+constexpr bool BringsDeviceWork(CallKind kind) noexcept {
+  return kind == CallKind::kLaunch || kind == CallKind::kGraphLaunch || kind == CallKind::kCopy ||
+         kind == CallKind::kMemset || kind == CallKind::kHostWork || kind == CallKind::kModuleLoad;
+}
 
 struct CallInfo {
   CallKind kind = CallKind::kNone;
@@ -32,8 +56,18 @@ struct CallInfo {
 // For a CUpti_driver_api_trace_cbid. Pure.
 CallInfo ClassifyCall(uint32_t cbid) noexcept;
 
-// Every cbid that ClassifyCall knows; ends with 0.
+// Every cbid that ClassifyCall knows, in two lists without a common member: those followed always, and those followed
+// while hardware counters are sampled. Both end with 0.
 const uint32_t* FollowedCalls() noexcept;
+const uint32_t* CounterCalls() noexcept;
+
+// The stream that a call names, of a kind that brings work to a device or begins or ends a capture. Null: the default
+// stream, or the call names none.
+CUstream StreamOf(uint32_t cbid, const void* parameters) noexcept;
+// Whether that stream is the calling thread's own default stream. Pure.
+inline bool IsThreadsOwnStream(CallInfo call, CUstream stream) noexcept {
+  return stream == CU_STREAM_PER_THREAD || (stream == nullptr && call.per_thread_stream);
+}
 
 struct LaunchCall {
   LaunchParameters parameters;  // function_index not set.

@@ -56,8 +56,9 @@ std::vector<uint32_t> Followed() {
   return all;
 }
 
-TEST(FollowedCalls, AreTheOnesThatAreClassified) {
-  const std::vector<uint32_t> all = Followed();
+TEST(FollowedCalls, AndThoseOfCountersAreTheOnesThatAreClassified) {
+  std::vector<uint32_t> all = Followed();
+  for (const uint32_t* cbid = CounterCalls(); *cbid != 0; ++cbid) all.push_back(*cbid);
   const std::set<uint32_t> followed(all.begin(), all.end());
   EXPECT_EQ(followed.size(), all.size()) << "one stands twice";
   for (uint32_t cbid = 0; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE + 100; ++cbid) {
