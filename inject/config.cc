@@ -112,7 +112,7 @@ bool SetText(std::string_view value, std::string* field) {
 
 // -------------------------------------------------------------------------------------------------- the variables
 
-// Everything that is known of one variable. Set is given a value that is not empty.
+// Everything that is known of one variable. Set is given a value that is not empty; null: sampling_settings.h reads it.
 struct Variable {
   std::string_view name;
   std::string_view values;    // for HelpText
@@ -124,6 +124,11 @@ struct Variable {
 
 constexpr std::string_view kExpectedSwitch = "1, 0, on or off";
 constexpr std::string_view kExpectedSeconds = "seconds such as 30 or 0.5";
+template <size_t index>
+std::string DescribeSampling(const Config& config) {
+  return DescribeSamplingSettings(config.sampling)[index].second;
+}
+
 constexpr std::string_view kExpectedText = "a value that is not empty";
 
 constexpr auto kVariables = std::to_array<Variable>({
@@ -166,6 +171,13 @@ constexpr auto kVariables = std::to_array<Variable>({
     {"GPUEXEC_TIMING", "on, off", "times of kernels and copies; off: launches only", kExpectedSwitch,
      [](std::string_view value, Config* config) { return SetIf(ParseSwitch(value), &config->timing); },
      [](const Config& config) { return SwitchText(config.timing); }},
+    {"GPUEXEC_COUNTERS", "SET, METRICS", "hardware counters: off, light, core, lean, full, or metrics by name", "",
+     nullptr, DescribeSampling<0>},
+    {"GPUEXEC_BUDGET", "PERCENT, off", "share of the run that counters may cost", "", nullptr, DescribeSampling<1>},
+    {"GPUEXEC_REPLAY", "MODE", "off, or run rare launches again for their counters: single, multi passes", "", nullptr,
+     DescribeSampling<2>},
+    {"GPUEXEC_COUNTERS_DENY", "NAMES", "kernels that are never counted: names with * and ?, by commas", "", nullptr,
+     DescribeSampling<3>},
     {"GPUEXEC_NVML", "on, off", "clock, power and temperature samples", kExpectedSwitch,
      [](std::string_view value, Config* config) { return SetIf(ParseSwitch(value), &config->nvml); },
      [](const Config& config) { return SwitchText(config.nvml); }},
@@ -268,6 +280,7 @@ Config ParseConfig(const std::vector<std::string>& environment) {
     }
     const auto index = static_cast<size_t>(found - kNames.begin());
     const Variable& variable = kVariables[index];
+    if (variable.set == nullptr) continue;
     const std::string name(variable.name);
     if (seen[index]) {
       // As getenv does it.
@@ -283,6 +296,7 @@ Config ParseConfig(const std::vector<std::string>& environment) {
                                 std::string(variable.expected) + ").");
     }
   }
+  config.sampling = ParseSamplingSettings(environment, &config.problems);
   return config;
 }
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "inject/sampling_settings.h"
+
 namespace gx::inject {
 
 struct Config {
@@ -44,6 +46,8 @@ struct Config {
   std::string log;
   // GPUEXEC_HELP=1: list the variables to stderr once.
   bool help = false;
+  // GPUEXEC_COUNTERS, GPUEXEC_BUDGET, GPUEXEC_REPLAY, GPUEXEC_COUNTERS_DENY: see sampling_settings.h.
+  SamplingSettings sampling;
 
   // What was wrong: one sentence each, for diagnostics.
   std::vector<std::string> problems;

@@ -45,6 +45,8 @@ class Interner {
   uint64_t RangeText(std::string_view value);
   uint64_t Track(uint32_t device_id, uint32_t context_id, uint32_t stream_id);
   void Thread(uint32_t thread_id);
+  // 0 for index 0. `context_id`: of the launch; 0: unknown.
+  uint64_t Function(uint32_t function_index, uint32_t context_id);
   // 0 for parameters that could not be read.
   uint64_t Signature(const LaunchParameters& parameters, uint32_t device_id, bool graph_node, uint32_t context_id = 0);
   // `name` is looked at only during the call.
@@ -88,8 +90,6 @@ class Interner {
     const char* pointer = nullptr;
     uint64_t iid = 0;
   };
-
-  uint64_t Function(uint32_t function_index, uint32_t context_id);
 
   TraceEncoder* encoder_;
   const FunctionTable* functions_;

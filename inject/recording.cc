@@ -38,31 +38,65 @@ void Recording::DisableKinds() {
   enabled_mask_ = 0;
 }
 
-void Recording::Switch(bool on) {
-  // One switch at a time; a second thread's wish while one is under way is a program racing with itself: the later one
-  // is dropped, as the order of the two is undefined anyway. No lock is held across CUPTI.
-  if (switching_.exchange(true, std::memory_order_acquire)) return;
-  if (on != on_ || !any_window_) {
-    const uint64_t begin_ns = MonotonicNs();
-    if (!on) window_id_.store(0, std::memory_order_release);
-    if (timing_ && on) EnableKinds();
-    if (timing_ && !on) DisableKinds();
-    const uint64_t end_ns = MonotonicNs();
-    if (any_window_) {
-      window_.end_monotonic_ns = on ? begin_ns : end_ns;
-      writer_->Post(window_);
-    }
-    any_window_ = true;
-    on_ = on;
-    window_ = {};
-    window_.window_id = ++last_window_id_;
-    window_.kind = on ? WindowKind::kTiming : WindowKind::kOff;
-    window_.begin_monotonic_ns = end_ns;
-    window_.switch_cost_ns = end_ns - begin_ns;
+// The present window ends, one of another kind begins. One thread at a time.
+void Recording::ReplaceWindow(WindowKind kind) {
+  const WindowKind before = kind_.load(std::memory_order_relaxed);
+  const uint64_t begin_ns = MonotonicNs();
+  // Between two windows of the region a launch, should there be one, still belongs to the first.
+  if (kind == WindowKind::kOff) window_id_.store(0, std::memory_order_release);
+  if (timing_ && kind == WindowKind::kTiming) EnableKinds();
+  if (timing_ && before == WindowKind::kTiming) DisableKinds();
+  const uint64_t end_ns = MonotonicNs();
+  if (any_window_) {
+    window_.end_monotonic_ns = kind == WindowKind::kTiming ? begin_ns : end_ns;
     writer_->Post(window_);
-    if (on) window_id_.store(last_window_id_, std::memory_order_release);
   }
-  switching_.store(false, std::memory_order_release);
+  any_window_ = true;
+  window_ = {};
+  window_.window_id = ++last_window_id_;
+  window_.kind = kind;
+  window_.begin_monotonic_ns = end_ns;
+  window_.switch_cost_ns = end_ns - begin_ns;
+  writer_->window_kinds().Set(last_window_id_, kind);
+  writer_->Post(window_);
+  kind_.store(kind, std::memory_order_release);
+  if (kind != WindowKind::kOff) window_id_.store(last_window_id_, std::memory_order_release);
+}
+
+void Recording::Switch(bool on) {
+  wish_.store(on ? Wish::kOn : Wish::kOff, std::memory_order_seq_cst);
+  FollowWishes();
+}
+
+// One switch at a time, and no lock is held across CUPTI: who comes while one is under way leaves its wish to whoever
+// is at it. Of several wishes the last one counts: the program races with itself, and the order is undefined anyway.
+void Recording::FollowWishes() {
+  while (wish_.load(std::memory_order_seq_cst) != Wish::kNone) {
+    if (switching_.exchange(true, std::memory_order_seq_cst)) return;
+    const Wish wish = wish_.exchange(Wish::kNone, std::memory_order_seq_cst);
+    const bool is_on = kind_.load(std::memory_order_relaxed) != WindowKind::kOff;
+    if (wish != Wish::kNone && ((wish == Wish::kOn) != is_on || !any_window_)) {
+      ReplaceWindow(wish == Wish::kOn ? WindowKind::kTiming : WindowKind::kOff);
+    }
+    switching_.store(false, std::memory_order_seq_cst);
+  }
+}
+
+bool Recording::SwitchTo(WindowKind from, WindowKind to) {
+  if (from == WindowKind::kOff || to == WindowKind::kOff || from == to) return false;
+  if (switching_.exchange(true, std::memory_order_seq_cst)) return false;
+  const bool possible = kind_.load(std::memory_order_relaxed) == from;
+  if (possible) {
+    // Only where CUPTI holds a buffer: see flusher.cc.
+    if (timing_ && to == WindowKind::kCounters && buffers_ != nullptr && buffers_->lent() != 0 &&
+        cupti_->cuptiActivityFlushAll(0) != CUPTI_SUCCESS) {
+      Stats().Add(StatId::kCuptiErrors);
+    }
+    ReplaceWindow(to);
+  }
+  switching_.store(false, std::memory_order_seq_cst);
+  FollowWishes();
+  return possible;
 }
 
 }  // namespace gx::inject

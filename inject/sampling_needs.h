@@ -13,8 +13,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "inject/checksum.h"
 #include "inject/counter_sets.h"
 #include "inject/record.h"
 
@@ -30,9 +32,18 @@ struct SamplingKeyParts {
   uint32_t device_id = 0;
   Dim3 grid;
   Dim3 block;
-  Dim3 cluster;  // 0, 0, 0: none.
+  // 0, 0, 0 in keys that launches and records are to share: a launch shows no cluster where the function itself
+  // requires one, and its record shows that one.
+  Dim3 cluster;
   uint32_t dynamic_shared_memory_bytes = 0;
 };
+
+// Of a kernel's mangled name, as launch callbacks and records alike give it; cut where the function table cuts it.
+// Never 0. Pure.
+inline uint64_t SamplingNameHash(std::string_view mangled_name) noexcept {
+  const uint64_t hash = Checksum(mangled_name.substr(0, 65536));
+  return hash == 0 ? 1 : hash;
+}
 
 // Never 0. Pure.
 uint64_t SamplingKey(const SamplingKeyParts& parts) noexcept;
@@ -95,6 +106,9 @@ class SamplingNeeds {
   void AddTime(uint64_t key, uint64_t duration_ns, bool clean) noexcept;
   // A hardware group saw its tensor pipe at work.
   void SetTensorActive(uint32_t place) noexcept;
+  // A tensor group counted operations: what path the signature takes is known, and groups of which it has no sample yet
+  // would count nothing.
+  void SetTensorPathKnown(uint32_t place) noexcept;
   // The function completed in time under a hardware group, alone: patched code may be tried.
   void Graduate(uint32_t function) noexcept;
   bool HasGraduated(uint32_t function) const noexcept;
@@ -138,6 +152,7 @@ class SamplingNeeds {
     std::atomic<uint64_t> longest_ns{0};
     std::atomic<uint32_t> clean_timings{0};
     std::atomic<bool> tensor_active{false};
+    std::atomic<bool> tensor_path_known{false};
     std::array<Pair, kMaxSampledGroups> groups;
     // The schedule's: launches and timings at the last Rank, and calls of Rank since they changed.
     uint64_t seen = 0;

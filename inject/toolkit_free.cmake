@@ -10,6 +10,7 @@ add_library(gx_inject_base STATIC
   "${CMAKE_CURRENT_LIST_DIR}/counter_schedule.cc"
   "${CMAKE_CURRENT_LIST_DIR}/counter_sets.cc"
   "${CMAKE_CURRENT_LIST_DIR}/descriptor.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/graph_nodes.cc"
   "${CMAKE_CURRENT_LIST_DIR}/graph_sampling.cc"
   "${CMAKE_CURRENT_LIST_DIR}/log.cc"
   "${CMAKE_CURRENT_LIST_DIR}/metric_name.cc"
@@ -17,6 +18,7 @@ add_library(gx_inject_base STATIC
   "${CMAKE_CURRENT_LIST_DIR}/path_name.cc"
   "${CMAKE_CURRENT_LIST_DIR}/range_verdict.cc"
   "${CMAKE_CURRENT_LIST_DIR}/replay_memory.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/sample_join.cc"
   "${CMAKE_CURRENT_LIST_DIR}/sampling_deny_list.cc"
   "${CMAKE_CURRENT_LIST_DIR}/sampling_needs.cc"
   "${CMAKE_CURRENT_LIST_DIR}/sampling_settings.cc"
@@ -24,8 +26,10 @@ add_library(gx_inject_base STATIC
   "${CMAKE_CURRENT_LIST_DIR}/sampling_watchdog.cc"
   "${CMAKE_CURRENT_LIST_DIR}/self_stats.cc"
   "${CMAKE_CURRENT_LIST_DIR}/stream_table.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/timed_launches.cc"
   "${CMAKE_CURRENT_LIST_DIR}/trace_encoder.cc"
-  "${CMAKE_CURRENT_LIST_DIR}/trace_file.cc")
+  "${CMAKE_CURRENT_LIST_DIR}/trace_file.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/window_clocks.cc")
 target_link_libraries(gx_inject_base
   PUBLIC gx_trace_fields Threads::Threads
   PRIVATE gx_warnings protozero::protozero xxhash::xxhash)

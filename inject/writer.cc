@@ -24,6 +24,7 @@ constexpr uint64_t kSummaryPeriodNs = 10'000'000'000;
 // Buffers decoded before queues are looked at again: queues are smaller than buffers.
 constexpr int kBuffersPerRound = 4;
 constexpr size_t kInboxRoom = 256;
+constexpr size_t kCountersRoom = 1024;
 constexpr size_t kWaitingBytes = size_t{64} << 10;
 // A full disk or an unwritable folder may be mended while the program runs: look again this often, and keep so much.
 constexpr uint64_t kOpenRetryNs = 1'000'000'000;
@@ -75,6 +76,7 @@ Writer::Writer(const Parts& parts, HeaderRecord header)
   inbox_read_.reserve(kInboxRoom);
   last_frame_ns_ = MonotonicNs();
   last_summary_ns_ = last_frame_ns_;
+  if (header_.start.cupti_ns != 0) timed_launches_.SetClocks(header_.start.cupti_ns, header_.start.monotonic_ns);
 }
 
 void Writer::Post(InboxItem item) {
@@ -91,6 +93,21 @@ void Writer::Post(InboxItem item) {
   // A program that switches recording on and off around every kernel: some 600 notes in the time that the thread
   // sleeps.
   if (half_full) Wake();
+}
+
+void Writer::PostCounters(CounterItem item) {
+  {
+    const std::lock_guard<std::mutex> lock(counters_mutex_);
+    if (counters_.size() < kCountersRoom) {
+      counters_.push_back(std::move(item));
+      return;
+    }
+  }
+  if (const auto* values = std::get_if<CounterValuesItem>(&item)) {
+    Stats().Add(StatId::kCounterSamplesDropped, values->ranges.size());
+  } else {
+    Stats().Add(StatId::kNotesDropped);
+  }
 }
 
 void Writer::Wake() noexcept { parts_.queues->half_full().Signal(); }
@@ -114,10 +131,18 @@ void Writer::Run() {
     const uint32_t drain_requested = drain_requested_.load(std::memory_order_acquire);
     const bool finish = finish_.load(std::memory_order_acquire);
     DrainInbox();
+    TakeCounters();  // Before the queues: the launches that they are of are in them already.
     DrainQueues();
+    DrainCounters();
     CountNewExecs();
     DrainBuffers();
-    parts_.prober->Ask(interner_.TakeNewFunctions(), interner_.TakeNewSignatures());
+    std::vector<NewFunction> new_functions = interner_.TakeNewFunctions();
+    for (const NewFunction& function : new_functions) {
+      if (parts_.functions->Get(function.function_index).name == nullptr) {
+        unnamed_functions_.emplace(function.iid, function.function_index);
+      }
+    }
+    parts_.prober->Ask(new_functions, interner_.TakeNewSignatures());
     if (drain_requested != drain_marked_) {
       parts_.prober->Mark(drain_requested);
       drain_marked_ = drain_requested;
@@ -128,10 +153,14 @@ void Writer::Run() {
     const uint64_t now_ns = MonotonicNs();
     if (now_ns - last_thread_check_ns_ >= kThreadCheckPeriodNs) {
       parts_.queues->CollectEndedThreads();
+      for (const WindowClocksRecord& clocks : window_clocks_.TakeClosed()) encoder_.AddWindowClocks(clocks);
       last_thread_check_ns_ = now_ns;
     }
     parts_.queues->half_full().WaitFor(seen, kIdleWaitNs);
   }
+  samples_.EndAll();
+  CountLostSamples();
+  for (const WindowClocksRecord& clocks : window_clocks_.TakeAll()) encoder_.AddWindowClocks(clocks);
   AddSummaries();
   encoder_.SetTrailer(finish_reason_, finish_end_);
   WriteFrameIfDue(true);
@@ -141,6 +170,8 @@ void Writer::Run() {
 
 void Writer::WriteReasonOnly(uint32_t reason, const ClockPairRecord& end) {
   DrainInbox();
+  TakeCounters();
+  DrainCounters();
   work_seen_ = true;
   encoder_.SetTrailer(reason, end);
   WriteFrameIfDue(true);
@@ -167,6 +198,7 @@ void Writer::DrainBuffers() {
     if (buffer.valid_bytes != 0 && !decoder_->Decode(buffer.data, buffer.valid_bytes, this)) {
       Stats().Add(StatId::kCuptiErrors);
     }
+    TellTimes();
     size_t dropped = 0;
     if (parts_.cupti->cuptiActivityGetNumDroppedRecords(static_cast<CUcontext>(buffer.context), buffer.stream_id,
                                                         &dropped) == CUPTI_SUCCESS &&
@@ -189,9 +221,10 @@ void Writer::DrainInbox() {
   }
   for (const InboxItem& item : inbox_read_) {
     if (const auto* pair = std::get_if<ClockPairRecord>(&item)) {
+      timed_launches_.SetClocks(pair->cupti_ns, pair->monotonic_ns);
       if (!WaitsTooLong()) encoder_.AddClockPair(*pair);
     } else if (const auto* window = std::get_if<WindowRecord>(&item)) {
-      encoder_.AddWindow(*window);
+      OnWindow(*window);
     } else if (const auto* diagnostic = std::get_if<DiagnosticItem>(&item)) {
       encoder_.AddDiagnostic(diagnostic->stat, diagnostic->text);
     } else if (const auto* refused = std::get_if<KindRefusedItem>(&item)) {
@@ -209,10 +242,25 @@ void Writer::DrainInbox() {
   inbox_read_.clear();
 }
 
+void Writer::OnWindow(const WindowRecord& window) {
+  encoder_.AddWindow(window);
+  window_clocks_.SetWindow(window);
+  timed_launches_.SetWindow(window);
+}
+
 void Writer::DrainAnswers() {
+  bool named = false;
   for (ProbeAnswer& answer : parts_.prober->TakeAnswers()) {
     if (const auto* function = std::get_if<FunctionAnswer>(&answer)) {
       if (!function->name.empty()) interner_.NameFunction(function->function_iid, function->name);
+      if (const auto unnamed = unnamed_functions_.find(function->function_iid); unnamed != unnamed_functions_.end()) {
+        if (!function->name.empty() && parts_.deny != nullptr) {
+          const FunctionInfo& info = parts_.functions->Get(unnamed->second);
+          (void)parts_.deny->Decide(unnamed->second, function->name, info.has_code ? info.code.hash : 0);
+          named = true;
+        }
+        unnamed_functions_.erase(unnamed);
+      }
       FunctionRecord record;
       record.iid = function->function_iid;
       record.attributes = function->attributes;
@@ -227,10 +275,16 @@ void Writer::DrainAnswers() {
       parts_.nvml->AddDevice(static_cast<uint32_t>(device->device_id), device->pci_bus_id);
     }
   }
+  if (named && parts_.graphs != nullptr) {
+    graph_nodes_.ForEachExec(0, [this](uint32_t graph_exec_id) {
+      if (parts_.graphs->Get(graph_exec_id) == GraphSampling::kUnknown) JudgeGraph(graph_exec_id);
+    });
+  }
   for (const NvmlAnswer& answer : parts_.nvml->TakeAnswers()) {
     if (const auto* device = std::get_if<DeviceRecord>(&answer)) {
       encoder_.AddDevice(*device);
     } else if (const auto* sample = std::get_if<DeviceSampleRecord>(&answer)) {
+      window_clocks_.AddReading(*sample);
       if (!WaitsTooLong()) encoder_.AddDeviceSample(*sample);
     } else if (const auto* text = std::get_if<std::string>(&answer)) {
       encoder_.AddDiagnostic(StatId::kNvmlUnavailable, *text);
@@ -250,9 +304,16 @@ uint64_t Writer::TrackOf(uint32_t context_id, uint32_t stream_id) {
 
 void Writer::OnEvent(uint32_t thread_id, EventType type, const uint8_t* data, uint32_t bytes) {
   switch (type) {
-    case EventType::kRange:
-    case EventType::kDenial:
+    case EventType::kRange: {
+      RangeEvent event;
+      if (ReadEvent(data, bytes, &event)) OnRange(thread_id, event);
       break;
+    }
+    case EventType::kDenial: {
+      DenialEvent event;
+      if (ReadEvent(data, bytes, &event)) OnDenial(event);
+      break;
+    }
     case EventType::kLaunch: {
       LaunchEvent event;
       if (ReadEvent(data, bytes, &event)) OnLaunch(thread_id, event);
@@ -330,37 +391,43 @@ void Writer::OnLaunch(uint32_t thread_id, const LaunchEvent& event) {
   interner_.Thread(thread_id);
   const uint64_t signature_iid =
       interner_.Signature(event.parameters, DeviceOf(event.context_id), false, event.context_id);
-  if (event.result == 0) kernels_expected_.fetch_add(1, std::memory_order_relaxed);
+  if (event.result == 0 && window_kinds_.Find(event.window_id) != WindowKind::kCounters) {
+    kernels_expected_.fetch_add(1, std::memory_order_relaxed);
+  }
+  LaunchRecord record = MakeLaunch(thread_id, event, TrackOf(event.context_id, event.stream_id));
+  record.signature_iid = signature_iid;
+  JoinRange(thread_id, record, event.result == 0 ? NumberOfLaunch(signature_iid) : 0);
   if (SummariesOnly()) {
     if (event.result == 0) ++launch_summaries_[signature_iid];
     Stats().Add(StatId::kRecordsSummarised);
     return;
   }
-  LaunchRecord record = MakeLaunch(thread_id, event, TrackOf(event.context_id, event.stream_id));
-  record.signature_iid = signature_iid;
   encoder_.AddLaunch(record);
 }
 
 void Writer::OnGraphLaunch(uint32_t thread_id, const GraphLaunchEvent& event) {
   work_seen_ = true;
   interner_.Thread(thread_id);
+  uint64_t launch_number = 0;
   if (event.result == 0) {
-    const auto graph = graphs_.find(event.graph_exec_id);
-    if (graph != graphs_.end()) kernels_expected_.fetch_add(graph->second.kernels, std::memory_order_relaxed);
+    if (window_kinds_.Find(event.window_id) != WindowKind::kCounters) {
+      kernels_expected_.fetch_add(graph_nodes_.KernelsOf(event.graph_exec_id), std::memory_order_relaxed);
+    }
+    if (event.graph_exec_id != 0) launch_number = ++launches_of_graph_[event.graph_exec_id];
   }
+  LaunchRecord record = MakeLaunch(thread_id, event, TrackOf(event.context_id, event.stream_id));
+  record.graph_exec_id = event.graph_exec_id;
+  JoinRange(thread_id, record, launch_number);
   if (SummariesOnly()) {
     if (event.result == 0) ++launch_summaries_[0];
     Stats().Add(StatId::kRecordsSummarised);
     return;
   }
-  LaunchRecord record = MakeLaunch(thread_id, event, TrackOf(event.context_id, event.stream_id));
-  record.graph_exec_id = event.graph_exec_id;
   encoder_.AddLaunch(record);
 }
 
 void Writer::OnGraphNode(uint32_t thread_id, const GraphNodeEvent& event) {
-  constexpr uint32_t kKernelNode = 0;        // CU_GRAPH_NODE_TYPE_KERNEL, and what CUPTI 13.0 says of every node.
-  constexpr uint32_t kConditionalNode = 13;  // CU_GRAPH_NODE_TYPE_CONDITIONAL
+  constexpr uint32_t kKernelNode = 0;  // CU_GRAPH_NODE_TYPE_KERNEL, and what CUPTI 13.0 says of every node.
   interner_.Thread(thread_id);
   GraphNodeRecord record;
   record.node_id = event.node_id;
@@ -374,15 +441,7 @@ void Writer::OnGraphNode(uint32_t thread_id, const GraphNodeEvent& event) {
   }
   const bool described = record.signature_iid != 0;
   if (described || event.node_type != kKernelNode) record.node_type = described ? kKernelNode : event.node_type;
-  Graph& graph = graphs_[event.graph_id];
-  graph.conditional = graph.conditional || event.node_type == kConditionalNode;
-  if (described && event.updated == 0) {
-    graph.kernel_nodes.insert(event.node_id);
-    graph_of_node_[event.node_id] = event.graph_id;
-  }
-  if (event.original_node_id != 0 && event.updated == 0) {
-    graph.clones.emplace_back(event.node_id, event.original_node_id);
-  }
+  if (const uint32_t changed = graph_nodes_.AddNode(event); changed != 0) JudgeGraph(changed);
   if (SummariesOnly() && event.updated != 0) {
     // A program may update a graph before every replay: these are no fixed number of definitions.
     Stats().Add(StatId::kRecordsSummarised);
@@ -391,41 +450,163 @@ void Writer::OnGraphNode(uint32_t thread_id, const GraphNodeEvent& event) {
   encoder_.AddGraphNode(record);
 }
 
-bool Writer::IsKernelNode(uint64_t node_id) const {
-  const auto home = graph_of_node_.find(node_id);
-  if (home == graph_of_node_.end()) return false;
-  const auto graph = graphs_.find(home->second);
-  return graph != graphs_.end() && graph->second.kernel_nodes.contains(node_id);
-}
-
 void Writer::CountNewExecs() {
   for (GraphExecRecord& exec : new_execs_) {
-    Graph& graph = graphs_[exec.graph_exec_id];
-    for (const auto& [node_id, original_id] : graph.clones) {
-      if (IsKernelNode(original_id)) {
-        ++graph.kernels;
-        graph.kernel_nodes.insert(node_id);
-        graph_of_node_[node_id] = exec.graph_exec_id;
-      } else {
-        ++graph.undescribed;
-      }
-    }
-    graph.clones = {};
-    exec.kernel_node_count = graph.kernels;
-    exec.undescribed_node_count = graph.undescribed;
-    exec.has_conditional_nodes = graph.conditional;
-    if (graph.conditional) graph.kernels = 0;  // For the accounting at exit: how many run is not known.
+    graph_nodes_.CountExec(&exec);
     encoder_.AddGraphExec(exec);
+    JudgeGraph(static_cast<uint32_t>(exec.graph_exec_id));
   }
   new_execs_.clear();
 }
 
-void Writer::OnGraphDestroyed(uint64_t graph_id) {
+void Writer::OnGraphDestroyed(uint32_t graph_id) {
   CountNewExecs();  // One made of this graph may still be waiting.
-  const auto graph = graphs_.find(graph_id);
-  if (graph == graphs_.end()) return;
-  for (const uint64_t node_id : graph->second.kernel_nodes) graph_of_node_.erase(node_id);
-  graphs_.erase(graph);
+  graph_nodes_.Remove(graph_id);
+  launches_of_graph_.erase(graph_id);
+  if (parts_.graphs != nullptr && parts_.graphs->Get(graph_id) != GraphSampling::kUnknown) {
+    parts_.graphs->Set(graph_id, GraphSampling::kUnknown);
+  }
+}
+
+GraphSampling Writer::JudgeKernel(const GraphNodes::Kernel& kernel) {
+  if (kernel.function_index == 0) return GraphSampling::kNever;
+  DenyReason reason = DenyReason::kNone;
+  if (!parts_.deny->Find(kernel.function_index, &reason)) {
+    const FunctionInfo& info = parts_.functions->Get(kernel.function_index);
+    if (info.name == nullptr) return GraphSampling::kUnknown;  // The prober may name it.
+    reason =
+        parts_.deny->Decide(kernel.function_index, {info.name, info.name_bytes}, info.has_code ? info.code.hash : 0);
+  }
+  return reason == DenyReason::kNone ? GraphSampling::kMay : GraphSampling::kNever;
+}
+
+void Writer::JudgeGraph(uint32_t graph_exec_id) {
+  if (parts_.graphs == nullptr || parts_.deny == nullptr) return;
+  parts_.graphs->Set(graph_exec_id,
+                     graph_nodes_.MaySample(graph_exec_id, [this](const auto& kernel) { return JudgeKernel(kernel); }));
+}
+
+void Writer::OnRange(uint32_t thread_id, const RangeEvent& event) { ranges_.insert_or_assign(thread_id, event); }
+
+void Writer::JoinRange(uint32_t thread_id, const LaunchRecord& launch, uint64_t launch_number) {
+  if (ranges_.empty()) return;
+  const auto range = ranges_.find(thread_id);
+  if (range == ranges_.end()) return;
+  const RangeEvent event = range->second;
+  ranges_.erase(range);
+  // Else the launch's own event found no room in the queue; the values of the range will find no launch, and count.
+  if (event.correlation_id != launch.correlation_id) return;
+  SampleIdentity identity;
+  identity.session_id = event.session_id;
+  identity.range_order = event.range_order;
+  identity.flags = event.flags;
+  identity.thread_id = launch.thread_id;
+  identity.enter_monotonic_ns = launch.enter_monotonic_ns;
+  identity.correlation_id = launch.correlation_id;
+  identity.signature_iid = launch.signature_iid;
+  identity.graph_exec_id = launch.graph_exec_id;
+  identity.launch_number = launch_number;
+  if (const auto sample = samples_.AddIdentity(identity)) AddSample(*sample);
+}
+
+void Writer::AddSample(const CounterSampleRecord& sample) {
+  encoder_.AddCounterSample(sample);
+  if (encoder_.PendingBytes() >= kFrameBytes) WriteFrameIfDue(false);
+}
+
+void Writer::TakeCounters() {
+  const std::lock_guard<std::mutex> lock(counters_mutex_);
+  counters_read_.swap(counters_);
+}
+
+void Writer::DrainCounters() {
+  for (CounterItem& item : counters_read_) {
+    if (const auto* access = std::get_if<CounterAccessRecord>(&item)) {
+      encoder_.AddCounterAccess(*access);
+    } else if (const auto* plan = std::get_if<CounterPlanRecord>(&item)) {
+      encoder_.AddCounterPlan(*plan);
+    } else if (const auto* group = std::get_if<CounterGroupRecord>(&item)) {
+      encoder_.AddCounterGroup(*group);
+    } else if (const auto* peaks = std::get_if<DevicePeaksRecord>(&item)) {
+      encoder_.AddDevicePeaks(*peaks);
+    } else if (const auto* session = std::get_if<CounterSessionRecord>(&item)) {
+      encoder_.AddCounterSession(*session);
+      if (session->end_monotonic_ns) samples_.EndSession(static_cast<uint32_t>(session->session_id));
+    } else if (auto* values = std::get_if<CounterValuesItem>(&item)) {
+      for (const CounterSampleRecord& sample : samples_.AddValues(std::move(*values))) AddSample(sample);
+    }
+  }
+  counters_read_.clear();
+  CountLostSamples();
+}
+
+void Writer::CountLostSamples() {
+  if (const uint64_t lost = samples_.TakeLostIdentities(); lost != 0) Stats().Add(StatId::kCounterRangesLost, lost);
+  if (const uint64_t lost = samples_.TakeLostValues(); lost != 0) Stats().Add(StatId::kCounterSamplesDropped, lost);
+}
+
+void Writer::OnDenial(const DenialEvent& event) {
+  CounterDenialRecord record;
+  record.reason = static_cast<CounterDenialReason>(event.reason);
+  record.monotonic_ns = event.monotonic_ns;
+  record.context_id = event.context_id;
+  if (event.function_index != 0) {
+    record.function_iid = interner_.Function(event.function_index, event.context_id);
+    const FunctionInfo& info = parts_.functions->Get(event.function_index);
+    const bool by_name = record.reason == CounterDenialReason::kName || record.reason == CounterDenialReason::kUser;
+    if (by_name && parts_.deny != nullptr && info.name != nullptr) {
+      record.detail = parts_.deny->MatchingGlob({info.name, info.name_bytes});
+    }
+  }
+  if (record.reason == CounterDenialReason::kDeadline) {
+    record.detail = "waited " + std::to_string(event.waited_ns / 1'000'000) + " ms";
+  }
+  encoder_.AddCounterDenial(record);
+  if (event.function_index != 0 && parts_.graphs != nullptr) {
+    graph_nodes_.ForEachExec(event.function_index, [this](uint32_t graph_exec_id) { JudgeGraph(graph_exec_id); });
+  }
+}
+
+uint64_t Writer::NumberOfLaunch(uint64_t signature_iid) {
+  if (signature_iid == 0) return 0;
+  if (signature_iid >= launches_of_signature_.size()) launches_of_signature_.resize(signature_iid + 1);
+  return ++launches_of_signature_[signature_iid];
+}
+
+// Device, grid and so on are of one kernel; the cluster is left out (see SamplingKeyParts).
+void Writer::NoteTime(const KernelActivity& kernel, uint64_t attributes_iid) {
+  if (parts_.needs == nullptr) return;
+  TimedKernel timed;
+  timed.device_id = kernel.device_id;
+  timed.graph_id = kernel.graph_id;
+  timed.correlation_id = kernel.correlation_id;
+  timed.start_ns = kernel.start_ns;
+  timed.end_ns = kernel.end_ns;
+  if (kernel.graph_id != 0) {
+    timed.key = GraphSamplingKey(kernel.device_id, kernel.graph_id);
+  } else {
+    if (attributes_iid >= sampling_keys_.size()) sampling_keys_.resize(attributes_iid + 1);
+    AttributesSamplingKey& known = sampling_keys_[attributes_iid];
+    if (known.key == 0 || known.device_id != kernel.device_id) {
+      const KernelLaunchValues& values = kernel.values;
+      SamplingKeyParts parts;
+      parts.name_hash = SamplingNameHash(kernel.name == nullptr ? "" : kernel.name);
+      parts.device_id = kernel.device_id;
+      parts.grid = {values.grid[0], values.grid[1], values.grid[2]};
+      parts.block = {values.block[0], values.block[1], values.block[2]};
+      parts.dynamic_shared_memory_bytes = values.dynamic_shared_memory_bytes;
+      known = {kernel.device_id, SamplingKey(parts)};
+    }
+    timed.key = known.key;
+  }
+  timed_launches_.Add(timed, &times_);
+}
+
+void Writer::TellTimes() {
+  if (parts_.needs == nullptr) return;
+  timed_launches_.Settle(&times_);
+  for (const LaunchTime& time : times_) parts_.needs->AddTime(time.key, time.duration_ns, time.clean);
+  times_.clear();
 }
 
 void Writer::OnNvtx(uint32_t thread_id, const uint8_t* data, uint32_t bytes) {
@@ -475,6 +656,7 @@ void Writer::OnKernel(const KernelActivity& kernel) {
   } else if (record.end_ns < record.start_ns) {
     Stats().Add(StatId::kKernelsInvalidTime);
   }
+  NoteTime(kernel, record.attributes_iid);
   if (!SummariesOnly()) {
     encoder_.AddKernel(record);
     return;

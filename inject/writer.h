@@ -14,7 +14,6 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -22,12 +21,20 @@
 #include "inject/activity_decoder.h"
 #include "inject/callback_router.h"
 #include "inject/config.h"
+#include "inject/graph_nodes.h"
+#include "inject/graph_sampling.h"
 #include "inject/interner.h"
 #include "inject/nvml_sampler.h"
 #include "inject/prober.h"
+#include "inject/sample_join.h"
+#include "inject/sampling_deny_list.h"
+#include "inject/sampling_needs.h"
 #include "inject/thread_queue.h"
+#include "inject/timed_launches.h"
 #include "inject/trace_encoder.h"
 #include "inject/trace_file.h"
+#include "inject/window_clocks.h"
+#include "inject/window_kinds.h"
 
 namespace gx::inject {
 
@@ -40,6 +47,9 @@ struct KindRefusedItem {
   const char* kind = nullptr;  // "MEMCPY"; static storage.
   int result = 0;              // CUptiResult
 };
+// What the sampler gives to the writer; a definition comes before what uses it.
+using CounterItem = std::variant<CounterAccessRecord, CounterPlanRecord, CounterGroupRecord, DevicePeaksRecord,
+                                 CounterSessionRecord, CounterValuesItem>;
 using InboxItem = std::variant<ClockPairRecord, WindowRecord, DiagnosticItem, KindRefusedItem>;
 
 class Writer final : private ActivityVisitor {
@@ -54,6 +64,10 @@ class Writer final : private ActivityVisitor {
     ActivityBuffers* buffers = nullptr;
     Prober* prober = nullptr;
     NvmlSampler* nvml = nullptr;
+    // Of sampling; null: none. Told what kernels take, asked what denied a function, told which graphs may be sampled.
+    SamplingNeeds* needs = nullptr;
+    SamplingDenyList* deny = nullptr;
+    GraphSamplingTable* graphs = nullptr;
   };
   // `header` is completed (driver version) when the first frame is written.
   Writer(const Parts& parts, HeaderRecord header);
@@ -61,6 +75,12 @@ class Writer final : private ActivityVisitor {
   // [MT] Hands over an item. Allocates nothing: beyond 256 that wait, items are dropped and counted; the thread is
   // woken at the half of them.
   void Post(InboxItem item);
+  // [MT] Hands over what counters gave; meant for one thread, which may wait for a mutex. Beyond 1,024 that wait they
+  // are dropped and counted: values as samples (STAT_COUNTER_SAMPLES_DROPPED), others as notes. A launch's RangeEvent
+  // has to be in its thread's queue before its values are posted, and a session's values before its end.
+  void PostCounters(CounterItem item);
+  // [MT] Kinds of windows: set by whoever opens one, before launches can name it.
+  WindowKinds& window_kinds() noexcept { return window_kinds_; }
   // [MT] Wakes the thread: something is waiting.
   void Wake() noexcept;
   // [MT] Asks that everything queued by now be read and that what it raises be asked of the prober; the prober's
@@ -79,7 +99,8 @@ class Writer final : private ActivityVisitor {
   // nothing can be recorded.
   void WriteReasonOnly(uint32_t reason, const ClockPairRecord& end);
 
-  // [MT] Kernel records and graph-expanded launches so far: what the device still owes.
+  // [MT] Kernel records and graph-expanded launches so far: what the device still owes. Launches in counter windows
+  // have no record and are not among them.
   uint64_t kernels_expected() const noexcept { return kernels_expected_.load(std::memory_order_relaxed); }
   uint64_t kernels_received() const noexcept { return kernels_received_.load(std::memory_order_relaxed); }
 
@@ -90,15 +111,28 @@ class Writer final : private ActivityVisitor {
   void DrainQueues();
   void DrainBuffers();
   void DrainInbox();
+  void OnWindow(const WindowRecord& window);
   bool WaitsTooLong() const;
   void DrainAnswers();
   void OnEvent(uint32_t thread_id, EventType type, const uint8_t* data, uint32_t bytes);
   void OnLaunch(uint32_t thread_id, const LaunchEvent& event);
   void OnGraphLaunch(uint32_t thread_id, const GraphLaunchEvent& event);
   void OnGraphNode(uint32_t thread_id, const GraphNodeEvent& event);
-  void OnGraphDestroyed(uint64_t graph_id);
+  void OnGraphDestroyed(uint32_t graph_id);
   void CountNewExecs();
-  bool IsKernelNode(uint64_t node_id) const;
+  void OnRange(uint32_t thread_id, const RangeEvent& event);
+  void OnDenial(const DenialEvent& event);
+  // The launch of the thread whose event is at hand: the range it had, if any, is joined with its values.
+  void JoinRange(uint32_t thread_id, const LaunchRecord& launch, uint64_t launch_number);
+  void AddSample(const CounterSampleRecord& sample);
+  void TakeCounters();
+  void DrainCounters();
+  void CountLostSamples();
+  void TellTimes();
+  void NoteTime(const KernelActivity& kernel, uint64_t attributes_iid);
+  void JudgeGraph(uint32_t graph_exec_id);
+  GraphSampling JudgeKernel(const GraphNodes::Kernel& kernel);
+  uint64_t NumberOfLaunch(uint64_t signature_iid);
   void OnNvtx(uint32_t thread_id, const uint8_t* data, uint32_t bytes);
   uint64_t TrackOf(uint32_t context_id, uint32_t stream_id);
   uint32_t DeviceOf(uint32_t context_id) const;
@@ -137,18 +171,27 @@ class Writer final : private ActivityVisitor {
 
   std::atomic<uint64_t> kernels_expected_{0};
   std::atomic<uint64_t> kernels_received_{0};
-  // What is known of the nodes of each graph that lives. An executable graph has the id of the copy that its nodes were
-  // cloned into; its clones' originals may have been recorded by another thread, and so be read a round later.
-  struct Graph {
-    std::unordered_set<uint64_t> kernel_nodes;
-    std::vector<std::pair<uint64_t, uint64_t>> clones;  // (node, original)
-    bool conditional = false;
-    uint32_t kernels = 0;
-    uint32_t undescribed = 0;
-  };
-  std::unordered_map<uint64_t, Graph> graphs_;
-  std::unordered_map<uint64_t, uint64_t> graph_of_node_;
+  GraphNodes graph_nodes_;
   std::vector<GraphExecRecord> new_execs_;  // To be counted once every queue has been read.
+
+  // Counters.
+  WindowKinds window_kinds_;
+  WindowClocks window_clocks_;
+  std::mutex counters_mutex_;
+  std::vector<CounterItem> counters_;
+  std::vector<CounterItem> counters_read_;  // Taken before the queues were read, joined after.
+  SampleJoin samples_;
+  std::unordered_map<uint32_t, RangeEvent> ranges_;  // By thread: its next launch has this range.
+  std::vector<uint64_t> launches_of_signature_;      // So far, by iid.
+  std::unordered_map<uint32_t, uint64_t> launches_of_graph_;
+  TimedLaunches timed_launches_;
+  std::vector<LaunchTime> times_;
+  struct AttributesSamplingKey {
+    uint32_t device_id = 0;
+    uint64_t key = 0;  // 0: not made yet.
+  };
+  std::vector<AttributesSamplingKey> sampling_keys_;          // By attributes iid.
+  std::unordered_map<uint64_t, uint32_t> unnamed_functions_;  // Index by iid: the prober may still name them.
 
   bool work_seen_ = false;     // A launch or an activity record: the file is wanted.
   uint64_t next_open_ns_ = 0;  // The file could not be had: when it is tried again.

@@ -33,6 +33,10 @@ const std::vector<std::pair<std::string, std::string>> kDefaults = {
     {"GPUEXEC_YIELD", "off"},
     {"GPUEXEC_NVTX", "on"},
     {"GPUEXEC_TIMING", "on"},
+    {"GPUEXEC_COUNTERS", "core"},
+    {"GPUEXEC_BUDGET", "5"},
+    {"GPUEXEC_REPLAY", "off"},
+    {"GPUEXEC_COUNTERS_DENY", ""},
     {"GPUEXEC_NVML", "on"},
     {"GPUEXEC_OCCUPANCY", "on"},
     {"GPUEXEC_EXIT_WAIT", "2"},
@@ -100,6 +104,14 @@ INSTANTIATE_TEST_SUITE_P(Config, ValidValues,
                              {"GPUEXEC_YIELD", "1", "on"},
                              {"GPUEXEC_NVTX", "off", "off"},
                              {"GPUEXEC_TIMING", "off", "off"},
+                             {"GPUEXEC_COUNTERS", "off", "off"},
+                             {"GPUEXEC_COUNTERS", "full", "full"},
+                             {"GPUEXEC_COUNTERS", "dram__bytes.sum,sm__cycles_active.avg",
+                              "dram__bytes.sum,sm__cycles_active.avg"},
+                             {"GPUEXEC_BUDGET", "0.5%", "0.5"},
+                             {"GPUEXEC_BUDGET", "off", "off"},
+                             {"GPUEXEC_REPLAY", "multi", "multi"},
+                             {"GPUEXEC_COUNTERS_DENY", "my_*, other_?", "my_*,other_?"},
                              {"GPUEXEC_NVML", "0", "off"},
                              {"GPUEXEC_OCCUPANCY", "off", "off"},
                              {"GPUEXEC_EXIT_WAIT", "0", "0"},
@@ -136,6 +148,9 @@ std::vector<std::pair<std::string, std::string>> AllBadValues() {
                            "GPUEXEC_OCCUPANCY", "GPUEXEC_HELP"}) {
     for (const char* value : {"2", "yes", "ON", " 1", "1 ", "-1", "00"}) cases.emplace_back(name, value);
   }
+  for (const char* value : {"cores", "OFF", "1"}) cases.emplace_back("GPUEXEC_COUNTERS", value);
+  for (const char* value : {"0", "101", "on", "-5", "5.5.5"}) cases.emplace_back("GPUEXEC_BUDGET", value);
+  for (const char* value : {"on", "1", "Single"}) cases.emplace_back("GPUEXEC_REPLAY", value);
   for (const char* name : {"GPUEXEC_MEMORY", "GPUEXEC_MAX_BYTES"}) {
     for (const char* value : {"M", "-1", "+9000000", "1.5G", "16 M", "16MB", "16T", "0x10", "1e9", "M16",
                               "99999999999G", "18446744073709551616"}) {
@@ -163,12 +178,31 @@ TEST(Config, AnUnknownVariableIsNamedWithTheOneThatWasMeant) {
 }
 
 TEST(Config, AnUnknownVariableLikeNoOtherIsNamedAlone) {
-  for (const std::string name : {"GPUEXEC_COUNTERS", "GPUEXEC_BUDGET", "GPUEXEC_REPLAY", "GPUEXEC_SOMETHING_ELSE"}) {
+  for (const std::string name : {"GPUEXEC_STALLS", "GPUEXEC_SOMETHING_ELSE"}) {
     const Config config = ParseConfig({name + "=1"});
     EXPECT_EQ(DescribeConfig(config), kDefaults);
     ASSERT_THAT(config.problems, ElementsAre(HasSubstr(name))) << name;
     EXPECT_THAT(config.problems[0], Not(HasSubstr("did you mean"))) << name;
   }
+}
+
+TEST(Config, AKernelNameThatCannotBeIsIgnoredAndTheOthersStay) {
+  const Config config = ParseConfig({"GPUEXEC_COUNTERS_DENY=good_*,bad name,*"});
+  EXPECT_THAT(config.sampling.deny, ElementsAre("good_*"));
+  EXPECT_THAT(config.problems, ElementsAre(AllOf(HasSubstr("GPUEXEC_COUNTERS_DENY"), HasSubstr("\"bad name\"")),
+                                           AllOf(HasSubstr("GPUEXEC_COUNTERS_DENY"), HasSubstr("\"*\""))));
+}
+
+TEST(Config, CountersAreOnWithoutTiming) {
+  const Config config = ParseConfig({"GPUEXEC_TIMING=off"});
+  EXPECT_FALSE(config.timing);
+  EXPECT_EQ(config.sampling.counters.set, CounterSet::kCore);
+}
+
+TEST(Config, AVariableOfSamplingThatIsSetTwiceHasItsFirstValue) {
+  const Config config = ParseConfig({"GPUEXEC_COUNTERS=off", "GPUEXEC_COUNTERS=full"});
+  EXPECT_EQ(config.sampling.counters.set, CounterSet::kOff);
+  EXPECT_THAT(config.problems, ElementsAre(HasSubstr("more than once")));
 }
 
 TEST(Config, EveryProblemIsOneSentence) {
