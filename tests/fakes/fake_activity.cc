@@ -63,7 +63,7 @@ ActivityEngine::Lane& ActivityEngine::LaneOfThisThread() {
 }
 
 void ActivityEngine::Add(const Work& original) {
-  if (!enabled_[RecordKind(original.kind)].load()) return;
+  if (original.queued ? !original.traced : !IsEnabled(RecordKind(original.kind))) return;
   const Scenario& scenario = GetScenario();
   Work work = original;
   const bool is_kernel = work.kind == WorkKind::kKernel;

@@ -27,9 +27,10 @@ class ActivityEngine {
   CUptiResult Register(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete);
   CUptiResult Enable(CUpti_ActivityKind kind);
   CUptiResult Disable(CUpti_ActivityKind kind);
+  bool IsEnabled(CUpti_ActivityKind kind) const { return enabled_[kind].load(); }
   void SetClientZeroesBuffers(bool value) { client_zeroes_buffers_.store(value); }
 
-  // Records a piece of work, if its kind is enabled.
+  // Records a piece of work, if its kind is enabled; of what was queued (Work::queued), if it was enabled then.
   void Add(const Work& work);
   // Delivers every buffer whose records are all complete; with `force` also the others, their unfinished records with
   // end 0. Returns when the client has had them.

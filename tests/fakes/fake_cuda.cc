@@ -30,8 +30,8 @@ void CheckManners(const char* function, bool touches_device) {
 
 // Runs `body(correlation id)` between the callbacks of entry and exit.
 template <typename Params, typename Body>
-CUresult Traced(uint32_t callback_id, const char* name, const Params* params, const char* symbol, const Body& body) {
-  CheckManners(name, false);
+CUresult TracedAnywhere(uint32_t callback_id, const char* name, const Params* params, const char* symbol,
+                        const Body& body) {
   const CUresult usable = Driver().Usable();
   if (usable != CUDA_SUCCESS) return usable;
   ApiCall call;
@@ -48,6 +48,13 @@ CUresult Traced(uint32_t callback_id, const char* name, const Params* params, co
   call.result = injected != 0 ? static_cast<CUresult>(injected) : body(call.correlation_id);
   if (watcher != nullptr) watcher->OnApi(&call, true);
   return call.result;
+}
+
+// As above, for functions that have no place inside a launch callback: all but the question whether a stream is idle.
+template <typename Params, typename Body>
+CUresult Traced(uint32_t callback_id, const char* name, const Params* params, const char* symbol, const Body& body) {
+  CheckManners(name, false);
+  return TracedAnywhere(callback_id, name, params, symbol, body);
 }
 
 // Plain queries: no callbacks.
@@ -241,6 +248,35 @@ bool FunctionAttribute(const FunctionAttributes& function, CUfunction_attribute 
   }
 }
 
+// A piece of address space of its own.
+CUresult TakeAddress(unsigned long long* address, size_t bytes) {
+  static std::atomic<unsigned long long> next{0x7000'0000'0000};
+  *address = next.fetch_add((bytes + 511) & ~size_t{511});
+  return CUDA_SUCCESS;
+}
+
+Work CopyWork(CUpti_ActivityMemcpyKind kind, CUpti_ActivityMemoryKind source, CUpti_ActivityMemoryKind destination,
+              size_t bytes, uint32_t correlation_id) {
+  Work work;
+  work.kind = WorkKind::kMemcpy;
+  work.correlation_id = correlation_id;
+  work.size_bytes = bytes;
+  work.copy_kind = static_cast<uint8_t>(kind);
+  work.source_memory_kind = static_cast<uint8_t>(source);
+  work.destination_memory_kind = static_cast<uint8_t>(destination);
+  return work;
+}
+
+Work FillWork(unsigned char value, size_t bytes, uint32_t correlation_id) {
+  Work work;
+  work.kind = WorkKind::kMemset;
+  work.correlation_id = correlation_id;
+  work.size_bytes = bytes;
+  work.value = value;
+  work.destination_memory_kind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+  return work;
+}
+
 bool ValidDevice(CUdevice device) { return device >= 0 && device < GetScenario().device_count; }
 
 // ------------------------------------------------------------------------------------- what CUPTI may ask of us
@@ -264,6 +300,10 @@ const GpuDriver kDriverInterface = {
     .graph_id = [](CUgraph graph, uint32_t* id) { return Driver().GraphId(graph, id); },
     .graph_node_id = [](CUgraphNode node, uint64_t* id) { return Driver().GraphNodeId(node, id); },
     .graph_exec_id = [](CUgraphExec exec, uint32_t* id) { return Driver().GraphExecId(exec, id); },
+    .current_context = [] { return Driver().Current(); },
+    .wait_context_idle = [](CUcontext context) { Driver().WaitContextIdle(context); },
+    .any_capture = [] { return Driver().AnyCapture(); },
+    .invalidate_captures = [](const char* what) { Driver().InvalidateCaptures(what); },
 };
 
 }  // namespace
@@ -272,6 +312,8 @@ const GpuDriver kDriverInterface = {
 using namespace gx::fakes;  // NOLINT: the rest of this file is the C interface.
 
 GX_EXPORT const GpuDriver* FakeGpuDriver() { return &kDriverInterface; }
+
+GX_EXPORT void FakeGpuSetHostFlag() { Driver().SetHostFlag(); }
 
 // ------------------------------------------------------------------------------------------------ devices
 
@@ -372,6 +414,20 @@ GX_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
                 [&](uint32_t) { return Driver().ReleasePrimary(device); });
 }
 
+GX_EXPORT CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
+  const cuDevicePrimaryCtxReset_v2_params params{device};
+  return Traced(GX_CBID(cuDevicePrimaryCtxReset_v2), "cuDevicePrimaryCtxReset_v2", &params, nullptr,
+                [&](uint32_t) { return Driver().ResetPrimary(device); });
+}
+
+GX_EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) {
+  const cuCtxEnablePeerAccess_params params{peer, flags};
+  return Traced(GX_CBID(cuCtxEnablePeerAccess), "cuCtxEnablePeerAccess", &params, nullptr, [&](uint32_t) {
+    uint32_t device = 0;
+    return Driver().ContextDevice(peer, &device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+  });
+}
+
 GX_EXPORT CUresult cuCtxSetCurrent(CUcontext context) {
   const cuCtxSetCurrent_params params{context};
   return Traced(GX_CBID(cuCtxSetCurrent), "cuCtxSetCurrent", &params, nullptr,
@@ -387,10 +443,11 @@ GX_EXPORT CUresult cuCtxPopCurrent_v2(CUcontext* context) {
 }
 
 GX_EXPORT CUresult cuCtxGetCurrent(CUcontext* context) {
-  return Query("cuCtxGetCurrent", false, [&] {
-    *context = Driver().Current();
-    return CUDA_SUCCESS;
-  });
+  // Nothing of the thread or the device changes: a callback may ask.
+  if (const int injected = InjectedFailure("cuCtxGetCurrent")) return static_cast<CUresult>(injected);
+  const CUresult usable = Driver().Usable();
+  if (usable == CUDA_SUCCESS) *context = Driver().Current();
+  return usable;
 }
 
 GX_EXPORT CUresult cuCtxGetDevice(CUdevice* device) {
@@ -428,10 +485,53 @@ GX_EXPORT CUresult cuStreamSynchronize(CUstream stream) {
                 [&](uint32_t correlation_id) { return Driver().SynchronizeStream(stream, false, correlation_id); });
 }
 
+GX_EXPORT CUresult cuStreamQuery(CUstream stream) {
+  const cuStreamQuery_params params{stream};
+  return TracedAnywhere(GX_CBID(cuStreamQuery), "cuStreamQuery", &params, nullptr,
+                        [&](uint32_t) { return Driver().QueryStream(stream); });
+}
+
+// Nobody's memory: what is waited for is there.
+GX_EXPORT CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags) {
+  const cuStreamWaitValue32_v2_params params{stream, address, value, flags};
+  return Traced(GX_CBID(cuStreamWaitValue32_v2), "cuStreamWaitValue32_v2", &params, nullptr,
+                [](uint32_t) { return CUDA_SUCCESS; });
+}
+
+GX_EXPORT CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
+  const cuLaunchHostFunc_params params{stream, function, data};
+  return Traced(GX_CBID(cuLaunchHostFunc), "cuLaunchHostFunc", &params, nullptr,
+                [&](uint32_t) { return Driver().QueueHostFunction(stream, function, data); });
+}
+
+GX_EXPORT CUresult cuEventCreate(CUevent* event, unsigned int flags) {
+  const cuEventCreate_params params{event, flags};
+  return Traced(GX_CBID(cuEventCreate), "cuEventCreate", &params, nullptr,
+                [&](uint32_t) { return Driver().CreateEvent(event); });
+}
+
+GX_EXPORT CUresult cuEventRecord(CUevent event, CUstream stream) {
+  const cuEventRecord_params params{event, stream};
+  return Traced(GX_CBID(cuEventRecord), "cuEventRecord", &params, nullptr,
+                [&](uint32_t) { return Driver().RecordEvent(event, stream); });
+}
+
+GX_EXPORT CUresult cuEventQuery(CUevent event) {
+  const cuEventQuery_params params{event};
+  return Traced(GX_CBID(cuEventQuery), "cuEventQuery", &params, nullptr,
+                [&](uint32_t) { return Driver().QueryEvent(event); });
+}
+
+GX_EXPORT CUresult cuEventDestroy_v2(CUevent event) {
+  const cuEventDestroy_v2_params params{event};
+  return Traced(GX_CBID(cuEventDestroy_v2), "cuEventDestroy_v2", &params, nullptr,
+                [&](uint32_t) { return Driver().DestroyEvent(event); });
+}
+
 GX_EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
   const cuStreamBeginCapture_v2_params params{stream, mode};
   return Traced(GX_CBID(cuStreamBeginCapture_v2), "cuStreamBeginCapture_v2", &params, nullptr,
-                [&](uint32_t) { return Driver().BeginCapture(stream); });
+                [&](uint32_t) { return Driver().BeginCapture(stream, mode); });
 }
 
 GX_EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
@@ -445,6 +545,13 @@ GX_EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
 GX_EXPORT CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   const cuModuleLoadData_params params{module, image};
   return Traced(GX_CBID(cuModuleLoadData), "cuModuleLoadData", &params, nullptr,
+                [&](uint32_t) { return Driver().LoadModule(image, module); });
+}
+
+GX_EXPORT CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int option_count,
+                                      CUjit_option* options, void** option_values) {
+  const cuModuleLoadDataEx_params params{module, image, option_count, options, option_values};
+  return Traced(GX_CBID(cuModuleLoadDataEx), "cuModuleLoadDataEx", &params, nullptr,
                 [&](uint32_t) { return Driver().LoadModule(image, module); });
 }
 
@@ -652,9 +759,70 @@ GX_EXPORT CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
 // Memory is an address that nobody may follow.
 GX_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) {
   const cuMemAlloc_v2_params params{pointer, bytes};
-  return Traced(GX_CBID(cuMemAlloc_v2), "cuMemAlloc_v2", &params, nullptr, [&](uint32_t) {
-    static std::atomic<CUdeviceptr> next{0x7000'0000'0000};
-    *pointer = next.fetch_add((bytes + 511) & ~size_t{511});
+  return Traced(GX_CBID(cuMemAlloc_v2), "cuMemAlloc_v2", &params, nullptr,
+                [&](uint32_t) { return TakeAddress(pointer, bytes); });
+}
+
+GX_EXPORT CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t bytes, unsigned int flags) {
+  const cuMemAllocManaged_params params{pointer, bytes, flags};
+  return Traced(GX_CBID(cuMemAllocManaged), "cuMemAllocManaged", &params, nullptr,
+                [&](uint32_t) { return TakeAddress(pointer, bytes); });
+}
+
+GX_EXPORT CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream stream) {
+  const cuMemAllocAsync_params params{pointer, bytes, stream};
+  return Traced(GX_CBID(cuMemAllocAsync), "cuMemAllocAsync", &params, nullptr,
+                [&](uint32_t) { return TakeAddress(pointer, bytes); });
+}
+
+GX_EXPORT CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned int flags) {
+  const cuMemHostAlloc_params params{pointer, bytes, flags};
+  return Traced(GX_CBID(cuMemHostAlloc), "cuMemHostAlloc", &params, nullptr, [&](uint32_t) {
+    CUdeviceptr address = 0;
+    const CUresult result = TakeAddress(&address, bytes);
+    *pointer = reinterpret_cast<void*>(address);
+    return result;
+  });
+}
+
+GX_EXPORT CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned int flags) {
+  const cuMemHostRegister_v2_params params{pointer, bytes, flags};
+  return Traced(GX_CBID(cuMemHostRegister_v2), "cuMemHostRegister_v2", &params, nullptr,
+                [](uint32_t) { return CUDA_SUCCESS; });
+}
+
+GX_EXPORT CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pointer, CUipcMemHandle handle, unsigned int flags) {
+  const cuIpcOpenMemHandle_v2_params params{pointer, handle, flags};
+  return Traced(GX_CBID(cuIpcOpenMemHandle_v2), "cuIpcOpenMemHandle_v2", &params, nullptr,
+                [&](uint32_t) { return TakeAddress(pointer, 1 << 20); });
+}
+
+GX_EXPORT CUresult cuMulticastCreate(CUmemGenericAllocationHandle* handle, const CUmulticastObjectProp* properties) {
+  const cuMulticastCreate_params params{handle, properties};
+  return Traced(GX_CBID(cuMulticastCreate), "cuMulticastCreate", &params, nullptr,
+                [&](uint32_t) { return TakeAddress(handle, 1); });
+}
+
+GX_EXPORT CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle handle, CUdevice device) {
+  const cuMulticastAddDevice_params params{handle, device};
+  return Traced(GX_CBID(cuMulticastAddDevice), "cuMulticastAddDevice", &params, nullptr,
+                [](uint32_t) { return CUDA_SUCCESS; });
+}
+
+GX_EXPORT CUresult cuMulticastBindMem(CUmemGenericAllocationHandle handle, size_t offset,
+                                      CUmemGenericAllocationHandle memory, size_t memory_offset, size_t bytes,
+                                      unsigned long long flags) {
+  const cuMulticastBindMem_params params{handle, offset, memory, memory_offset, bytes, flags};
+  return Traced(GX_CBID(cuMulticastBindMem), "cuMulticastBindMem", &params, nullptr,
+                [](uint32_t) { return CUDA_SUCCESS; });
+}
+
+GX_EXPORT CUresult cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes) {
+  const cuMemGetInfo_v2_params params{free_bytes, total_bytes};
+  return Traced(GX_CBID(cuMemGetInfo_v2), "cuMemGetInfo_v2", &params, nullptr, [&](uint32_t) {
+    if (Driver().Current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    *total_bytes = size_t{140} << 30;
+    *free_bytes = size_t{100} << 30;
     return CUDA_SUCCESS;
   });
 }
@@ -662,14 +830,35 @@ GX_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) {
 GX_EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr destination, const void* source, size_t bytes) {
   const cuMemcpyHtoD_v2_params params{destination, source, bytes};
   return Traced(GX_CBID(cuMemcpyHtoD_v2), "cuMemcpyHtoD_v2", &params, nullptr, [&](uint32_t correlation_id) {
-    Work work;
-    work.kind = WorkKind::kMemcpy;
-    work.correlation_id = correlation_id;
-    work.size_bytes = bytes;
-    work.copy_kind = CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
-    work.source_memory_kind = CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE;
-    work.destination_memory_kind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
-    return Driver().QueueTransfer(work);
+    return Driver().QueueTransfer(CopyWork(CUPTI_ACTIVITY_MEMCPY_KIND_HTOD, CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE,
+                                           CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, bytes, correlation_id));
+  });
+}
+
+GX_EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr destination, const void* source, size_t bytes, CUstream stream) {
+  const cuMemcpyHtoDAsync_v2_params params{destination, source, bytes, stream};
+  return Traced(GX_CBID(cuMemcpyHtoDAsync_v2), "cuMemcpyHtoDAsync_v2", &params, nullptr, [&](uint32_t correlation_id) {
+    return Driver().QueueTransfer(CopyWork(CUPTI_ACTIVITY_MEMCPY_KIND_HTOD, CUPTI_ACTIVITY_MEMORY_KIND_PINNED,
+                                           CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, bytes, correlation_id),
+                                  stream);
+  });
+}
+
+GX_EXPORT CUresult cuMemcpyDtoHAsync_v2(void* destination, CUdeviceptr source, size_t bytes, CUstream stream) {
+  const cuMemcpyDtoHAsync_v2_params params{destination, source, bytes, stream};
+  return Traced(GX_CBID(cuMemcpyDtoHAsync_v2), "cuMemcpyDtoHAsync_v2", &params, nullptr, [&](uint32_t correlation_id) {
+    return Driver().QueueTransfer(CopyWork(CUPTI_ACTIVITY_MEMCPY_KIND_DTOH, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+                                           CUPTI_ACTIVITY_MEMORY_KIND_PINNED, bytes, correlation_id),
+                                  stream);
+  });
+}
+
+GX_EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr destination, CUdeviceptr source, size_t bytes, CUstream stream) {
+  const cuMemcpyDtoDAsync_v2_params params{destination, source, bytes, stream};
+  return Traced(GX_CBID(cuMemcpyDtoDAsync_v2), "cuMemcpyDtoDAsync_v2", &params, nullptr, [&](uint32_t correlation_id) {
+    return Driver().QueueTransfer(CopyWork(CUPTI_ACTIVITY_MEMCPY_KIND_DTOD, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+                                           CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, bytes, correlation_id),
+                                  stream);
   });
 }
 
@@ -677,13 +866,9 @@ GX_EXPORT CUresult cuMemcpyPeer(CUdeviceptr destination, CUcontext destination_c
                                 CUcontext source_context, size_t bytes) {
   const cuMemcpyPeer_params params{destination, destination_context, source, source_context, bytes};
   return Traced(GX_CBID(cuMemcpyPeer), "cuMemcpyPeer", &params, nullptr, [&](uint32_t correlation_id) {
-    Work work;
+    Work work = CopyWork(CUPTI_ACTIVITY_MEMCPY_KIND_PTOP, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+                         CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, bytes, correlation_id);
     work.kind = WorkKind::kMemcpyPeer;
-    work.correlation_id = correlation_id;
-    work.size_bytes = bytes;
-    work.copy_kind = CUPTI_ACTIVITY_MEMCPY_KIND_PTOP;
-    work.source_memory_kind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
-    work.destination_memory_kind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
     if (!Driver().ContextDevice(source_context, &work.source_device_id) ||
         !Driver().ContextDevice(destination_context, &work.destination_device_id)) {
       return CUDA_ERROR_INVALID_CONTEXT;
@@ -695,13 +880,14 @@ GX_EXPORT CUresult cuMemcpyPeer(CUdeviceptr destination, CUcontext destination_c
 GX_EXPORT CUresult cuMemsetD8_v2(CUdeviceptr destination, unsigned char value, size_t bytes) {
   const cuMemsetD8_v2_params params{destination, value, bytes};
   return Traced(GX_CBID(cuMemsetD8_v2), "cuMemsetD8_v2", &params, nullptr, [&](uint32_t correlation_id) {
-    Work work;
-    work.kind = WorkKind::kMemset;
-    work.correlation_id = correlation_id;
-    work.size_bytes = bytes;
-    work.value = value;
-    work.destination_memory_kind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
-    return Driver().QueueTransfer(work);
+    return Driver().QueueTransfer(FillWork(value, bytes, correlation_id));
+  });
+}
+
+GX_EXPORT CUresult cuMemsetD8Async(CUdeviceptr destination, unsigned char value, size_t bytes, CUstream stream) {
+  const cuMemsetD8Async_params params{destination, value, bytes, stream};
+  return Traced(GX_CBID(cuMemsetD8Async), "cuMemsetD8Async", &params, nullptr, [&](uint32_t correlation_id) {
+    return Driver().QueueTransfer(FillWork(value, bytes, correlation_id), stream);
   });
 }
 

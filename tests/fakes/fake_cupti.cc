@@ -4,7 +4,6 @@
 // GX_FAKE_CUPTI_12 builds the library of CUDA 12, which lacks the functions that came with 13.0.
 #include <cuda.h>
 #include <cupti.h>
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,12 +11,14 @@
 #include <string>
 
 #include "tests/fakes/fake_activity.h"
+#include "tests/fakes/fake_client_call.h"
 #include "tests/fakes/fake_gpu.h"
 #include "tests/fakes/fake_log.h"
+#ifndef GX_FAKE_CUPTI_12
+#include "tests/fakes/fake_range_profiler.h"
+#endif
 #include "tests/fakes/fake_records.h"
 #include "tests/fakes/fake_scenario.h"
-
-#define GX_EXPORT extern "C" __attribute__((visibility("default")))
 
 struct CUpti_Subscriber_st {
   char name[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN];
@@ -27,16 +28,6 @@ namespace gx::fakes {
 namespace {
 
 constexpr size_t kCallbackIdCount = 1024;  // More than any domain has.
-
-const GpuDriver* FindDriver() {
-  static const GpuDriver* const driver = []() -> const GpuDriver* {
-    void* const library = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_NOW);
-    if (library == nullptr) return nullptr;
-    const auto find = reinterpret_cast<GpuDriverFunction>(dlsym(library, kGpuDriverSymbol));
-    return find == nullptr ? nullptr : find();
-  }();
-  return driver;
-}
 
 // The one client, and what it has switched on.
 class CallbackTable final : public GpuObserver {
@@ -107,12 +98,19 @@ class CallbackTable final : public GpuObserver {
   }
 
   void OnResource(uint32_t callback_id, CUcontext context, CUstream stream, void* descriptor) override {
-    if (!enabled_[CUPTI_CB_DOMAIN_RESOURCE][callback_id].load()) return;
-    CUpti_ResourceData data{};
-    data.context = context;
-    data.resourceHandle.stream = stream;
-    data.resourceDescriptor = descriptor;
-    Call(CUPTI_CB_DOMAIN_RESOURCE, callback_id, &data, false);
+    if (enabled_[CUPTI_CB_DOMAIN_RESOURCE][callback_id].load()) {
+      CUpti_ResourceData data{};
+      data.context = context;
+      data.resourceHandle.stream = stream;
+      data.resourceDescriptor = descriptor;
+      Call(CUPTI_CB_DOMAIN_RESOURCE, callback_id, &data, false);
+    }
+#ifndef GX_FAKE_CUPTI_12
+    uint32_t context_id = 0;
+    if (callback_id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING && FindDriver()->context_id(context, &context_id)) {
+      CheckNoSession(context_id);
+    }
+#endif
   }
 
   void OnSynchronized(uint32_t callback_id, CUcontext context, CUstream stream) override {
@@ -121,7 +119,23 @@ class CallbackTable final : public GpuObserver {
     Call(CUPTI_CB_DOMAIN_SYNCHRONIZE, callback_id, &data, false);
   }
 
+  bool OnQueued(const Work& work) override {
+    const bool traced = ActivityEngine::Get().IsEnabled(RecordKind(work.kind));
+#ifndef GX_FAKE_CUPTI_12
+    CountInOpenRanges(work, traced && work.kind == WorkKind::kKernel);
+#endif
+    return traced;
+  }
+
   void OnWork(const Work& work) override { ActivityEngine::Get().Add(work); }
+
+  bool BlocksLaunches([[maybe_unused]] uint32_t context_id) override {
+#ifdef GX_FAKE_CUPTI_12
+    return false;
+#else
+    return RangeBlocksLaunches(context_id);
+#endif
+  }
 
  private:
   bool IsSubscriber(CUpti_SubscriberHandle handle) const { return handle == &subscriber_ && subscribed_.load(); }
@@ -139,20 +153,9 @@ class CallbackTable final : public GpuObserver {
   std::atomic<bool> enabled_[CUPTI_CB_DOMAIN_SIZE][kCallbackIdCount] = {};
 };
 
-// Every function begins here: logs the call, and says why it must not do its work.
-CUptiResult Begin(const char* function, uint64_t argument = 0) {
-  static const pid_t owner = getpid();
-  if (getpid() != owner) {
-    LogViolation(std::string(function) + " in a forked child");
-    return CUPTI_ERROR_NOT_INITIALIZED;
-  }
-  if (const int code = InjectedFailure(function, argument)) return static_cast<CUptiResult>(code);
-  return CUPTI_SUCCESS;
-}
-
-// As Begin, for calls that belong into the log.
+// As BeginCall, for calls that belong into the log.
 CUptiResult BeginLogged(const char* function, uint64_t argument = 0) {
-  const CUptiResult result = Begin(function, argument);
+  const CUptiResult result = BeginCall(function, argument);
   LogLine("cupti")
       .Add("function", function)
       .Add("argument", argument)
@@ -169,9 +172,9 @@ CUptiResult FoundOr(bool found, CUptiResult otherwise) { return found ? CUPTI_SU
 
 using namespace gx::fakes;  // NOLINT: the rest of this file is the C interface.
 
-#define GX_BEGIN(...)                                                             \
-  if (const CUptiResult refused = Begin(__VA_ARGS__); refused != CUPTI_SUCCESS) { \
-    return refused;                                                               \
+#define GX_BEGIN(...)                                                                 \
+  if (const CUptiResult refused = BeginCall(__VA_ARGS__); refused != CUPTI_SUCCESS) { \
+    return refused;                                                                   \
   }
 #define GX_BEGIN_LOGGED(...)                                                            \
   if (const CUptiResult refused = BeginLogged(__VA_ARGS__); refused != CUPTI_SUCCESS) { \

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "tests/fakes/fake_log.h"
 #include "tests/fakes/fake_scenario.h"
@@ -70,6 +72,28 @@ void LogKernel(const Work& work) {
       .Add("static", work.attributes.static_shared_memory_bytes)
       .Add("local", work.attributes.local_memory_per_thread_bytes);
   LogShape(&line, work.shape);
+}
+
+void LogTransfer(const Work& work) {
+  LogLine("transfer")
+      .Add("kind", static_cast<uint64_t>(work.kind))
+      .Add("correlation", work.correlation_id)
+      .Add("device", work.device_id)
+      .Add("context", work.context_id)
+      .Add("stream", work.stream_id)
+      .Add("start", work.start_ns)
+      .Add("end", work.end_ns)
+      .Add("bytes", work.size_bytes)
+      .Add("copy_kind", work.copy_kind)
+      .Add("source_kind", work.source_memory_kind)
+      .Add("destination_kind", work.destination_memory_kind)
+      .Add("source_device", work.source_device_id)
+      .Add("destination_device", work.destination_device_id);
+}
+
+EndsBy EndOf(const std::string& kernel) {
+  if (kernel.find(kSpinUntilLaunch) != std::string::npos) return EndsBy::kLaunch;
+  return kernel.find(kSpinUntilHost) != std::string::npos ? EndsBy::kHost : EndsBy::kTime;
 }
 
 }  // namespace
@@ -190,21 +214,16 @@ void FakeDriver::ReleaseContext(Context* context) {
 
 CUresult FakeDriver::DestroyContext(CUcontext handle) {
   auto* context = FromHandle<Context>(handle);
-  uint64_t busy_until_ns = 0;
   std::vector<Module*> modules;
   {
     std::lock_guard lock(mutex_);
     if (!contexts_.IsAlive(context)) return CUDA_ERROR_INVALID_CONTEXT;
-    for (const void* stream : streams_.alive()) {
-      const auto* candidate = static_cast<const Stream*>(stream);
-      if (candidate->context == context) busy_until_ns = std::max(busy_until_ns, candidate->busy_until_ns);
-    }
     for (const void* module : modules_.alive()) {
       auto* candidate = const_cast<Module*>(static_cast<const Module*>(module));
       if (candidate->context == context) modules.push_back(candidate);
     }
   }
-  SleepUntilGpu(busy_until_ns);
+  WaitContextIdle(handle);
   Resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, context, nullptr, nullptr);
   for (Module* module : modules) {
     CUpti_ModuleResourceData data{module->id, module->image.size(), module->image.data()};
@@ -245,6 +264,19 @@ CUresult FakeDriver::ReleasePrimary(int device) {
     primaries_[device] = nullptr;
   }
   return DestroyContext(ToHandle<CUcontext>(context));
+}
+
+// Whoever uses it still holds a handle of what is gone; the next context is likely to have the same one.
+CUresult FakeDriver::ResetPrimary(int device) {
+  if (device < 0 || device >= GetScenario().device_count) return CUDA_ERROR_INVALID_DEVICE;
+  Context* context = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    context = primaries_[device];
+    primaries_[device] = nullptr;
+    primary_users_[device] = 0;
+  }
+  return context == nullptr ? CUDA_SUCCESS : DestroyContext(ToHandle<CUcontext>(context));
 }
 
 CUresult FakeDriver::SetCurrent(CUcontext handle) {
@@ -326,6 +358,14 @@ CUresult FakeDriver::DestroyStream(CUstream handle) {
   }
   Resource(CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, stream->context, stream, nullptr);
   std::lock_guard lock(mutex_);
+  // A real one lives on until its work is done.
+  if (!stream->waiting.empty()) LogViolation("a stream is destroyed while a kernel waits in it");
+  uint64_t& busy_until_ns = stream->context->destroyed_streams_busy_until_ns;
+  busy_until_ns = std::max(busy_until_ns, stream->busy_until_ns);
+  for (const void* handle_of_event : events_.alive()) {
+    auto* event = const_cast<Event*>(static_cast<const Event*>(handle_of_event));
+    if (event->stream == stream) event->behind_waiting = false;
+  }
   streams_.Release(stream);
   return CUDA_SUCCESS;
 }
@@ -340,9 +380,131 @@ bool FakeDriver::StreamId(CUcontext handle, CUstream stream, bool per_thread, ui
   return true;
 }
 
+// --------------------------------------------------------------------------------------------- the time line
+
+std::optional<uint64_t> FakeDriver::IdleAt(const Stream& stream) {
+  if (!stream.waiting.empty()) return std::nullopt;
+  return stream.busy_until_ns;
+}
+
+std::optional<uint64_t> FakeDriver::IdleAt(const Context* context) const {
+  uint64_t idle_at_ns = context->destroyed_streams_busy_until_ns;
+  for (const void* handle : streams_.alive()) {
+    const auto* stream = static_cast<const Stream*>(handle);
+    if (stream->context != context) continue;
+    const std::optional<uint64_t> stream_idle_at_ns = IdleAt(*stream);
+    if (!stream_idle_at_ns.has_value()) return std::nullopt;
+    idle_at_ns = std::max(idle_at_ns, *stream_idle_at_ns);
+  }
+  return idle_at_ns;
+}
+
+// On the realtime clock: the wait that every sanitizer understands.
+void FakeDriver::WaitForRelease(std::unique_lock<std::mutex>* lock) {
+  released_.wait_until(*lock, std::chrono::system_clock::now() + std::chrono::milliseconds(20));
+}
+
+void FakeDriver::WaitStreamIdle(const Stream* stream) {
+  std::optional<uint64_t> idle_at_ns;
+  {
+    std::unique_lock lock(mutex_);
+    while (streams_.IsAlive(stream) && !(idle_at_ns = IdleAt(*stream)).has_value()) WaitForRelease(&lock);
+  }
+  SleepUntilGpu(idle_at_ns.value_or(0));
+}
+
+void FakeDriver::WaitContextIdle(CUcontext handle) {
+  const auto* context = FromHandle<Context>(handle);
+  while (true) {
+    uint64_t idle_at_ns = 0;
+    {
+      std::unique_lock lock(mutex_);
+      while (true) {
+        if (!contexts_.IsAlive(context)) return;
+        const std::optional<uint64_t> known = IdleAt(context);
+        idle_at_ns = known.value_or(0);
+        if (known.has_value()) break;
+        WaitForRelease(&lock);
+      }
+      if (idle_at_ns <= GpuNowNs()) return;
+    }
+    SleepUntilGpu(idle_at_ns);
+  }
+}
+
+void FakeDriver::Schedule(Stream* stream, uint64_t duration_ns, EndsBy ends_by, Work work, std::vector<Work>* known) {
+  work.device_id = static_cast<uint32_t>(stream->context->device);
+  work.context_id = stream->context->id;
+  work.stream_id = stream->id;
+  work.start_ns = GpuNowNs();
+  QueuedWork queued;
+  queued.work = work;
+  queued.ends_by = ends_by;
+  queued.duration_ns = duration_ns;
+  queued.order = next_order_++;
+  stream->waiting.push_back(queued);
+  Advance(stream, known);
+}
+
+void FakeDriver::Advance(Stream* stream, std::vector<Work>* known) {
+  while (!stream->waiting.empty()) {
+    QueuedWork& first = stream->waiting.front();
+    if (!first.is_running) first.work.start_ns = std::max(first.work.start_ns, stream->busy_until_ns);
+    first.is_running = true;
+    if (first.ends_by != EndsBy::kTime && first.released_ns == 0) return;
+    Work work = first.work;
+    work.end_ns = first.ends_by == EndsBy::kTime
+                      ? work.start_ns + first.duration_ns - first.duration_ns % kGpuClockStepNs
+                      : std::max(work.start_ns, first.released_ns) + kGpuClockStepNs;
+    const uint64_t order = first.order;
+    stream->waiting.pop_front();
+    stream->busy_until_ns = work.end_ns;
+    stream->queued_ends_ns.push_back(work.end_ns);
+    known->push_back(work);
+    if (work.name != nullptr && std::strstr(work.name, kReleaseKernel) != nullptr) {
+      Release(EndsBy::kLaunch, order, work.start_ns, known);
+    }
+  }
+}
+
+void FakeDriver::Release(EndsBy ends_by, uint64_t order, uint64_t instant_ns, std::vector<Work>* known) {
+  std::vector<Stream*> changed;
+  for (const void* handle : streams_.alive()) {
+    auto* stream = const_cast<Stream*>(static_cast<const Stream*>(handle));
+    bool any = false;
+    for (QueuedWork& queued : stream->waiting) {
+      const bool meant = ends_by == EndsBy::kTicket ? queued.order == order : queued.order < order;
+      if (queued.ends_by != ends_by || !meant || queued.released_ns != 0) continue;
+      queued.released_ns = instant_ns;
+      any = true;
+    }
+    if (any) changed.push_back(stream);
+  }
+  for (Stream* stream : changed) Advance(stream, known);
+  if (!changed.empty()) released_.notify_all();
+}
+
+void FakeDriver::AskObserver(Work* work) {
+  work->queued = true;
+  if (GpuObserver* watcher = observer()) work->traced = watcher->OnQueued(*work);
+}
+
+void FakeDriver::Report(const std::vector<Work>& known) {
+  for (const Work& work : known) {
+    if (work.kind == WorkKind::kHostFunction) continue;
+    if (work.kind == WorkKind::kKernel) {
+      LogKernel(work);
+    } else {
+      LogTransfer(work);
+    }
+    if (GpuObserver* watcher = observer()) watcher->OnWork(work);
+  }
+}
+
 CUresult FakeDriver::SynchronizeStream(CUstream handle, bool per_thread, uint32_t correlation_id) {
   Work work;
   Context* context = nullptr;
+  const Stream* target = nullptr;
   {
     std::lock_guard lock(mutex_);
     context = CurrentContext();
@@ -353,7 +515,7 @@ CUresult FakeDriver::SynchronizeStream(CUstream handle, bool per_thread, uint32_
       stream->capture_invalidated = true;
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
-    work.end_ns = stream->busy_until_ns;
+    target = stream;
     work.stream_id = stream->id;
     work.context_id = context->id;
     work.device_id = static_cast<uint32_t>(context->device);
@@ -362,7 +524,7 @@ CUresult FakeDriver::SynchronizeStream(CUstream handle, bool per_thread, uint32_
   work.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE;
   work.correlation_id = correlation_id;
   work.start_ns = GpuNowNs();
-  SleepUntilGpu(work.end_ns);
+  WaitStreamIdle(target);
   work.end_ns = GpuNowNs();
   if (GpuObserver* watcher = observer()) {
     watcher->OnSynchronized(CUPTI_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED, ToHandle<CUcontext>(context), handle);
@@ -385,7 +547,6 @@ CUresult FakeDriver::SynchronizeContext(uint32_t correlation_id) {
         stream->capture_invalidated = true;
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
       }
-      work.end_ns = std::max(work.end_ns, stream->busy_until_ns);
     }
     work.context_id = context->id;
     work.device_id = static_cast<uint32_t>(context->device);
@@ -395,12 +556,79 @@ CUresult FakeDriver::SynchronizeContext(uint32_t correlation_id) {
   work.stream_id = static_cast<uint32_t>(CUPTI_SYNCHRONIZATION_INVALID_VALUE);
   work.correlation_id = correlation_id;
   work.start_ns = GpuNowNs();
-  SleepUntilGpu(work.end_ns);
+  WaitContextIdle(ToHandle<CUcontext>(context));
   work.end_ns = GpuNowNs();
   if (GpuObserver* watcher = observer()) {
     watcher->OnSynchronized(CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED, ToHandle<CUcontext>(context), nullptr);
     watcher->OnWork(work);
   }
+  return CUDA_SUCCESS;
+}
+
+// As the real one: what a capture forbids ends the capture, too.
+CUresult FakeDriver::QueryStream(CUstream handle) {
+  std::lock_guard lock(mutex_);
+  Context* context = CurrentContext();
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  Stream* stream = FindStream(context, handle, false);
+  if (stream == nullptr) {
+    LogViolation("cuStreamQuery of a stream that does not live");
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  if (stream->capture != nullptr) {
+    LogViolation("cuStreamQuery of a stream that captures");
+    stream->capture_invalidated = true;
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
+  if (stream == context->default_stream) {
+    bool forbidden = false;
+    for (const void* other_handle : streams_.alive()) {
+      auto* other = const_cast<Stream*>(static_cast<const Stream*>(other_handle));
+      if (other->capture == nullptr || other->capture_mode != CU_STREAM_CAPTURE_MODE_GLOBAL) continue;
+      other->capture_invalidated = true;
+      forbidden = true;
+    }
+    if (forbidden) {
+      LogViolation("cuStreamQuery of the default stream during a stream capture");
+      return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    }
+  }
+  const std::optional<uint64_t> idle_at_ns = IdleAt(*stream);
+  return idle_at_ns.has_value() && *idle_at_ns <= GpuNowNs() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult FakeDriver::CreateEvent(CUevent* result) {
+  std::lock_guard lock(mutex_);
+  if (CurrentContext() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *result = ToHandle<CUevent>(events_.Take());
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeDriver::RecordEvent(CUevent handle, CUstream stream_handle) {
+  std::lock_guard lock(mutex_);
+  Context* context = CurrentContext();
+  Stream* stream = context == nullptr ? nullptr : FindStream(context, stream_handle, false);
+  if (!events_.IsAlive(handle) || stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  auto* event = FromHandle<Event>(handle);
+  event->stream = stream;
+  event->done_ns = stream->busy_until_ns;
+  event->behind_waiting = !stream->waiting.empty();
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeDriver::QueryEvent(CUevent handle) {
+  std::lock_guard lock(mutex_);
+  if (!events_.IsAlive(handle)) return CUDA_ERROR_INVALID_HANDLE;
+  const auto* event = FromHandle<Event>(handle);
+  if (event->behind_waiting && !event->stream->waiting.empty()) return CUDA_ERROR_NOT_READY;
+  const uint64_t done_ns = event->behind_waiting ? event->stream->busy_until_ns : event->done_ns;
+  return done_ns <= GpuNowNs() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult FakeDriver::DestroyEvent(CUevent handle) {
+  std::lock_guard lock(mutex_);
+  if (!events_.IsAlive(handle)) return CUDA_ERROR_INVALID_HANDLE;
+  events_.Release(FromHandle<Event>(handle));
   return CUDA_SUCCESS;
 }
 
@@ -583,23 +811,14 @@ CUresult FakeDriver::CheckShape(const Function* function, const LaunchShape& sha
   return CUDA_SUCCESS;
 }
 
-void FakeDriver::Schedule(Stream* stream, uint64_t duration_ns, Work* work) {
-  work->device_id = static_cast<uint32_t>(stream->context->device);
-  work->context_id = stream->context->id;
-  work->stream_id = stream->id;
-  work->start_ns = std::max(GpuNowNs(), stream->busy_until_ns);
-  work->end_ns = work->start_ns + duration_ns - duration_ns % kGpuClockStepNs;
-  stream->busy_until_ns = work->end_ns;
-  stream->queued_ends_ns.push_back(work->end_ns);
-}
-
 void FakeDriver::WaitForRoom(CUstream handle, bool per_thread) {
   uint64_t room_at_ns = 0;
   {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     Context* context = CurrentContext();
     Stream* stream = context == nullptr ? nullptr : FindStream(context, handle, per_thread);
     if (stream == nullptr) return;
+    while (streams_.IsAlive(stream) && stream->waiting.size() >= kMaxQueuedWork) WaitForRelease(&lock);
     auto& ends_ns = stream->queued_ends_ns;
     const uint64_t now_ns = GpuNowNs();
     while (!ends_ns.empty() && ends_ns.front() <= now_ns) ends_ns.pop_front();
@@ -611,7 +830,8 @@ void FakeDriver::WaitForRoom(CUstream handle, bool per_thread) {
 CUresult FakeDriver::Launch(const char* api, CUfunction handle, const LaunchShape& shape, CUstream stream_handle,
                             bool per_thread, uint32_t correlation_id) {
   WaitForRoom(stream_handle, per_thread);
-  Work work;
+  std::vector<Work> known;
+  const Stream* blocking = nullptr;
   Node* captured = nullptr;
   CUresult result = CUDA_SUCCESS;
   std::string name;
@@ -635,11 +855,15 @@ CUresult FakeDriver::Launch(const char* api, CUfunction handle, const LaunchShap
     if (result == CUDA_SUCCESS && stream->capture != nullptr) {
       captured = NewNode(stream->capture, const_cast<Function*>(function), shape, nullptr);
     } else if (result == CUDA_SUCCESS) {
+      Work work;
       work.correlation_id = correlation_id;
+      work.context_id = context_id;
       work.name = function->record_name;
       work.shape = shape;
       work.attributes = function->attributes;
-      Schedule(stream, function->attributes.duration_ns, &work);
+      AskObserver(&work);
+      Schedule(stream, function->attributes.duration_ns, EndOf(name), work, &known);
+      blocking = stream;
     }
   }
   {
@@ -657,36 +881,72 @@ CUresult FakeDriver::Launch(const char* api, CUfunction handle, const LaunchShap
   if (captured != nullptr) {
     NodeCreated(captured);
   } else if (result == CUDA_SUCCESS) {
-    LogKernel(work);
-    if (GpuObserver* watcher = observer()) watcher->OnWork(work);
+    Report(known);
+    if (GpuObserver* watcher = observer(); watcher != nullptr && watcher->BlocksLaunches(context_id)) {
+      WaitStreamIdle(blocking);
+    }
   }
   return result;
 }
 
-CUresult FakeDriver::QueueTransfer(Work work) {
+CUresult FakeDriver::QueueTransfer(Work work, CUstream stream_handle) {
+  std::vector<Work> known;
   {
     std::lock_guard lock(mutex_);
     Context* context = CurrentContext();
     if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    Stream* stream = FindStream(context, stream_handle, false);
+    if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream->capture != nullptr) return CUDA_ERROR_NOT_SUPPORTED;  // Of this driver: it captures kernels only.
+    work.context_id = context->id;
+    AskObserver(&work);
     // 1 byte a nanosecond, and a step for the way.
-    Schedule(context->default_stream, kGpuClockStepNs + work.size_bytes, &work);
+    Schedule(stream, kGpuClockStepNs + work.size_bytes, EndsBy::kTime, work, &known);
   }
-  LogLine("transfer")
-      .Add("kind", static_cast<uint64_t>(work.kind))
-      .Add("correlation", work.correlation_id)
-      .Add("device", work.device_id)
-      .Add("context", work.context_id)
-      .Add("stream", work.stream_id)
-      .Add("start", work.start_ns)
-      .Add("end", work.end_ns)
-      .Add("bytes", work.size_bytes)
-      .Add("copy_kind", work.copy_kind)
-      .Add("source_kind", work.source_memory_kind)
-      .Add("destination_kind", work.destination_memory_kind)
-      .Add("source_device", work.source_device_id)
-      .Add("destination_device", work.destination_device_id);
-  if (GpuObserver* watcher = observer()) watcher->OnWork(work);
+  Report(known);
   return CUDA_SUCCESS;
+}
+
+CUresult FakeDriver::QueueHostFunction(CUstream stream_handle, CUhostFn function, void* data) {
+  std::vector<Work> known;
+  uint64_t ticket = 0;
+  Stream* stream = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    Context* context = CurrentContext();
+    stream = context == nullptr ? nullptr : FindStream(context, stream_handle, false);
+    if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    ticket = next_order_;
+    Work work;
+    work.kind = WorkKind::kHostFunction;
+    Schedule(stream, 0, EndsBy::kTicket, work, &known);
+  }
+  std::thread([this, stream, ticket, function, data] {
+    uint64_t start_ns = 0;
+    {
+      std::unique_lock lock(mutex_);
+      while (stream->waiting.front().order != ticket) WaitForRelease(&lock);
+      start_ns = stream->waiting.front().work.start_ns;
+    }
+    SleepUntilGpu(start_ns);
+    function(data);
+    std::vector<Work> released;
+    {
+      std::lock_guard lock(mutex_);
+      Release(EndsBy::kTicket, ticket, GpuNowNs(), &released);
+    }
+    Report(released);
+  }).detach();
+  return CUDA_SUCCESS;
+}
+
+void FakeDriver::SetHostFlag() {
+  std::vector<Work> known;
+  {
+    std::lock_guard lock(mutex_);
+    Release(EndsBy::kHost, next_order_, GpuNowNs(), &known);
+  }
+  Report(known);
 }
 
 // --------------------------------------------------------------------------------------------------- graphs
@@ -753,7 +1013,7 @@ CUresult FakeDriver::DestroyGraph(CUgraph handle) {
   return CUDA_SUCCESS;
 }
 
-CUresult FakeDriver::BeginCapture(CUstream handle) {
+CUresult FakeDriver::BeginCapture(CUstream handle, CUstreamCaptureMode mode) {
   {
     std::lock_guard lock(mutex_);
     if (!streams_.IsAlive(handle)) return CUDA_ERROR_INVALID_HANDLE;
@@ -764,6 +1024,7 @@ CUresult FakeDriver::BeginCapture(CUstream handle) {
   std::lock_guard lock(mutex_);
   FromHandle<Stream>(handle)->capture = FromHandle<Graph>(graph);
   FromHandle<Stream>(handle)->capture_invalidated = false;
+  FromHandle<Stream>(handle)->capture_mode = mode;
   return result;
 }
 
@@ -781,6 +1042,16 @@ bool FakeDriver::AnyCapture() {
   std::lock_guard lock(mutex_);
   return std::any_of(streams_.alive().begin(), streams_.alive().end(),
                      [](const void* handle) { return static_cast<const Stream*>(handle)->capture != nullptr; });
+}
+
+void FakeDriver::InvalidateCaptures(const char* what) {
+  std::lock_guard lock(mutex_);
+  for (const void* handle : streams_.alive()) {
+    auto* stream = const_cast<Stream*>(static_cast<const Stream*>(handle));
+    if (stream->capture == nullptr) continue;
+    stream->capture_invalidated = true;
+    LogViolation(std::string(what) + " during a stream capture");
+  }
 }
 
 CUresult FakeDriver::AddKernelNode(CUgraph graph, CUfunction handle, const LaunchShape& shape, CUgraphNode* result) {
@@ -884,9 +1155,11 @@ CUresult FakeDriver::SetExecNodeParams(CUgraphExec exec_handle, CUgraphNode node
 CUresult FakeDriver::LaunchGraph(const char* api, CUgraphExec handle, CUstream stream_handle, bool per_thread,
                                  uint32_t correlation_id) {
   WaitForRoom(stream_handle, per_thread);
-  std::vector<Work> replay;
+  std::vector<Work> known;
+  const Stream* blocking = nullptr;
   uint32_t exec_id = 0;
   uint32_t stream_id = 0;
+  uint32_t context_id = 0;
   CUresult result = CUDA_SUCCESS;
   {
     std::lock_guard lock(mutex_);
@@ -900,15 +1173,19 @@ CUresult FakeDriver::LaunchGraph(const char* api, CUgraphExec handle, CUstream s
       const auto* exec = FromHandle<GraphExec>(handle);
       exec_id = exec->id;
       stream_id = stream->id;
+      context_id = context->id;
+      blocking = stream;
       for (const Node* node : exec->clone->nodes) {
-        Work& work = replay.emplace_back();
+        Work work;
+        work.context_id = context_id;
         work.correlation_id = correlation_id;
         work.graph_exec_id = exec->id;
         work.graph_node_id = node->id;
         work.name = node->function->record_name;
         work.shape = node->shape;
         work.attributes = node->function->attributes;
-        Schedule(stream, node->function->attributes.duration_ns, &work);
+        AskObserver(&work);
+        Schedule(stream, node->function->attributes.duration_ns, EndOf(node->function->name), work, &known);
       }
     }
   }
@@ -919,9 +1196,10 @@ CUresult FakeDriver::LaunchGraph(const char* api, CUgraphExec handle, CUstream s
       .Add("stream", stream_id)
       .Add("exec", exec_id)
       .Add("result", static_cast<uint64_t>(result));
-  for (const Work& work : replay) {
-    LogKernel(work);
-    if (GpuObserver* watcher = observer()) watcher->OnWork(work);
+  Report(known);
+  if (GpuObserver* watcher = observer();
+      blocking != nullptr && watcher != nullptr && watcher->BlocksLaunches(context_id)) {
+    WaitStreamIdle(blocking);
   }
   return result;
 }

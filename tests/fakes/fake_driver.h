@@ -1,6 +1,6 @@
 // State of the fake driver behind fake_cuda.cc's exported functions: devices, contexts, streams, modules, graphs, and
 // the arithmetic that stands for a GPU. One instance per process, never destroyed. [MT] Every method locks for itself;
-// the observer is called without the lock.
+// the observer is called without the lock, but for OnQueued.
 #ifndef GPUEXEC_TESTS_FAKES_FAKE_DRIVER_H_
 #define GPUEXEC_TESTS_FAKES_FAKE_DRIVER_H_
 
@@ -8,11 +8,13 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -55,15 +57,37 @@ struct Context;
 struct Module;
 struct Graph;
 
+// What ends a piece of work: its time, a later "release" kernel, the host's flag, or whoever holds its ticket.
+enum class EndsBy { kTime, kLaunch, kHost, kTicket };
+
+// Work on a stream whose start or end is not known yet.
+struct QueuedWork {
+  Work work;  // start_ns: when it was queued, then its start.
+  EndsBy ends_by = EndsBy::kTime;
+  uint64_t duration_ns = 0;
+  uint64_t order = 0;  // Of all work of the process. The ticket.
+  bool is_running = false;
+  uint64_t released_ns = 0;  // 0: not yet.
+};
+
 struct Stream {
   uint32_t id = 0;
   Context* context = nullptr;
   uint64_t busy_until_ns = 0;
+  // Not empty: the first one runs without a known end, the others wait for it.
+  std::deque<QueuedWork> waiting;
   // Ends of the work that is queued, in order; the host waits where it is too much.
   std::deque<uint64_t> queued_ends_ns;
   // The graph that a capture on this stream builds; null: no capture.
   Graph* capture = nullptr;
   bool capture_invalidated = false;
+  CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+};
+
+struct Event {
+  Stream* stream = nullptr;  // Null: not recorded.
+  uint64_t done_ns = 0;
+  bool behind_waiting = false;  // The stream did not know then.
 };
 
 struct Context {
@@ -72,6 +96,7 @@ struct Context {
   bool primary = false;
   Stream* default_stream = nullptr;
   std::map<pid_t, Stream*> per_thread_streams;
+  uint64_t destroyed_streams_busy_until_ns = 0;
 };
 
 struct Function {
@@ -135,17 +160,24 @@ class FakeDriver {
   CUresult DestroyContext(CUcontext context);
   CUresult RetainPrimary(int device, CUcontext* context);
   CUresult ReleasePrimary(int device);
+  CUresult ResetPrimary(int device);
   CUresult SetCurrent(CUcontext context);
   CUresult PushCurrent(CUcontext context);
   CUresult PopCurrent(CUcontext* context);
   CUcontext Current();
   bool ContextId(CUcontext context, uint32_t* id);
   bool ContextDevice(CUcontext context, uint32_t* device);
+  void WaitContextIdle(CUcontext context);
 
   CUresult CreateStream(CUstream* stream);
   CUresult DestroyStream(CUstream stream);
   CUresult SynchronizeStream(CUstream stream, bool per_thread, uint32_t correlation_id);
+  CUresult QueryStream(CUstream stream);
   CUresult SynchronizeContext(uint32_t correlation_id);
+  CUresult CreateEvent(CUevent* event);
+  CUresult RecordEvent(CUevent event, CUstream stream);
+  CUresult QueryEvent(CUevent event);
+  CUresult DestroyEvent(CUevent event);
   bool StreamId(CUcontext context, CUstream stream, bool per_thread, uint32_t* id);
 
   CUresult LoadModule(const void* image, CUmodule* module);
@@ -162,11 +194,16 @@ class FakeDriver {
   // `api` names the driver function for the log.
   CUresult Launch(const char* api, CUfunction function, const LaunchShape& shape, CUstream stream, bool per_thread,
                   uint32_t correlation_id);
-  CUresult QueueTransfer(Work work);
+  CUresult QueueTransfer(Work work, CUstream stream = nullptr);
+  // `function` runs on a thread of its own when the stream has come to it; the stream goes on after it.
+  CUresult QueueHostFunction(CUstream stream, CUhostFn function, void* data);
+  // Ends the kernels that wait for it.
+  void SetHostFlag();
 
-  CUresult BeginCapture(CUstream stream);
+  CUresult BeginCapture(CUstream stream, CUstreamCaptureMode mode);
   CUresult EndCapture(CUstream stream, CUgraph* graph);
   bool AnyCapture();
+  void InvalidateCaptures(const char* what);
   CUresult CreateGraph(CUgraph* graph);
   CUresult DestroyGraph(CUgraph graph);
   CUresult AddKernelNode(CUgraph graph, CUfunction function, const LaunchShape& shape, CUgraphNode* node);
@@ -195,8 +232,23 @@ class FakeDriver {
   Function* ResolveFunction(CUfunction handle, bool accept_kernel);
   Node* NewNode(Graph* graph, Function* function, const LaunchShape& shape, Node* original);
   void ReleaseGraph(Graph* graph);
-  // Requires the lock: puts work on the stream's time line.
-  static void Schedule(Stream* stream, uint64_t duration_ns, Work* work);
+  // Requires the lock: puts work on the stream's time line, and what has become known on top of `known`.
+  void Schedule(Stream* stream, uint64_t duration_ns, EndsBy ends_by, Work work, std::vector<Work>* known);
+  // Requires the lock: as far as the stream's work is known now. Start of each "release" kernel: see Release.
+  void Advance(Stream* stream, std::vector<Work>* known);
+  // Requires the lock: what waits for that ends at `instant_ns`, if it was queued before `order`.
+  void Release(EndsBy ends_by, uint64_t order, uint64_t instant_ns, std::vector<Work>* known);
+  // Requires the lock: when the stream, or all of the context, is idle; nothing while nobody knows.
+  static std::optional<uint64_t> IdleAt(const Stream& stream);
+  std::optional<uint64_t> IdleAt(const Context* context) const;
+  // Requires the lock, gives it back while it waits: until something was released, or a little.
+  void WaitForRelease(std::unique_lock<std::mutex>* lock);
+  // Returns when the stream is idle. Without the lock.
+  void WaitStreamIdle(const Stream* stream);
+  // Without the lock: logs and reports work whose start and end are known.
+  void Report(const std::vector<Work>& known);
+  // Requires the lock: asks the observer whether the work is to be recorded.
+  void AskObserver(Work* work);
   // Without the lock: waits, as a real driver does, until the stream's queue has room.
   void WaitForRoom(CUstream stream, bool per_thread);
   void Resource(uint32_t callback_id, Context* context, Stream* stream, void* descriptor);
@@ -210,6 +262,9 @@ class FakeDriver {
   std::once_flag init_once_;
 
   std::mutex mutex_;
+  std::condition_variable released_;
+  uint64_t next_order_ = 1;
+  HandlePool<Event> events_;
   HandlePool<Context> contexts_;
   HandlePool<Stream> streams_;
   HandlePool<Module> modules_;

@@ -4,7 +4,8 @@
 //
 // The GPU itself is arithmetic: each stream is busy until some instant, and work queued on it starts then (or now) and
 // lasts as long as its kernel says. Start and end are therefore known when work is queued; it is "complete" when the
-// clock has passed its end.
+// clock has passed its end. Kernels that wait for somebody else, and host functions, are the exception: their end, and
+// the start of what is queued behind them, are known when they are released.
 #ifndef GPUEXEC_TESTS_FAKES_FAKE_GPU_H_
 #define GPUEXEC_TESTS_FAKES_FAKE_GPU_H_
 
@@ -42,7 +43,7 @@ struct LaunchShape {
   int32_t carveout_percent = 0;
 };
 
-enum class WorkKind { kKernel, kMemcpy, kMemcpyPeer, kMemset, kSynchronization, kOverhead };
+enum class WorkKind { kKernel, kMemcpy, kMemcpyPeer, kMemset, kSynchronization, kOverhead, kHostFunction };
 
 // Work queued on the GPU. Pointers are valid during the call only, but for `name` (see FAKE_CUPTI_REUSE_NAMES).
 struct Work {
@@ -53,6 +54,9 @@ struct Work {
   uint32_t stream_id = 0;
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
+  // Kernels, copies and fills: the observer was asked (OnQueued), and what it said.
+  bool queued = false;
+  bool traced = false;
   // Kernels of graph replays.
   uint32_t graph_exec_id = 0;
   uint64_t graph_node_id = 0;
@@ -93,7 +97,13 @@ class GpuObserver {
   virtual void OnApi(ApiCall* call, bool is_exit) = 0;
   // `descriptor`: CUpti_ModuleResourceData, CUpti_GraphData or null, by callback id (CUpti_CallbackIdResource).
   virtual void OnResource(uint32_t callback_id, CUcontext context, CUstream stream, void* descriptor) = 0;
+  // Kernels, copies and fills when they are queued, start and end not known yet: whether they are to be recorded.
+  // Called with the driver's lock held.
+  virtual bool OnQueued(const Work& work) = 0;
+  // What is done, or will be: start and end are known.
   virtual void OnWork(const Work& work) = 0;
+  // Whether launches in the context return only when their work has ended.
+  virtual bool BlocksLaunches(uint32_t context_id) = 0;
   // CUpti_CallbackIdSync.
   virtual void OnSynchronized(uint32_t callback_id, CUcontext context, CUstream stream) = 0;
 
@@ -115,10 +125,24 @@ struct GpuDriver {
   bool (*graph_id)(CUgraph graph, uint32_t* id);
   bool (*graph_node_id)(CUgraphNode node, uint64_t* id);
   bool (*graph_exec_id)(CUgraphExec exec, uint32_t* id);
+  CUcontext (*current_context)();
+  // Returns when every stream of the context is idle, however long that takes.
+  void (*wait_context_idle)(CUcontext context);
+  bool (*any_capture)();
+  // Every open capture becomes invalid, and a violation says through what.
+  void (*invalidate_captures)(const char* what);
 };
 
 inline constexpr char kGpuDriverSymbol[] = "FakeGpuDriver";
 using GpuDriverFunction = const GpuDriver* (*)();
+
+// Kernels whose names contain these end when a later kernel with kReleaseKernel in its name starts, or when the host
+// calls the function of kHostFlagSymbol, which the fake driver exports.
+inline constexpr char kSpinUntilLaunch[] = "spin_until_launch";
+inline constexpr char kSpinUntilHost[] = "spin_until_host";
+inline constexpr char kReleaseKernel[] = "release";
+inline constexpr char kHostFlagSymbol[] = "FakeGpuSetHostFlag";
+using HostFlagFunction = void (*)();
 
 }  // namespace gx::fakes
 

@@ -173,6 +173,8 @@ CUpti_ActivityKind RecordKind(WorkKind kind) {
       return CUPTI_ACTIVITY_KIND_MEMSET;
     case WorkKind::kSynchronization:
       return CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+    case WorkKind::kHostFunction:
+      return CUPTI_ACTIVITY_KIND_INVALID;
     case WorkKind::kOverhead:
       return CUPTI_ACTIVITY_KIND_OVERHEAD;
   }
@@ -212,6 +214,8 @@ std::string BuildRecord(const Work& work, uint32_t version) {
       return MemsetRecord(work);
     case WorkKind::kSynchronization:
       return SynchronizationRecord(work);
+    case WorkKind::kHostFunction:
+      return {};
     case WorkKind::kOverhead:
       return OverheadRecord(work);
   }

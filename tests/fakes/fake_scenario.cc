@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -9,8 +10,12 @@
 #include <string_view>
 #include <utility>
 
+#include "tests/fakes/fake_log.h"
+
 namespace gx::fakes {
 namespace {
+
+constexpr size_t kMaxHangRules = 8;
 
 bool ParseNumber(std::string_view text, uint64_t* value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
@@ -55,6 +60,26 @@ bool ParseFailures(std::string_view text, std::vector<FailureRule>* rules) {
   return true;
 }
 
+bool ParseHangs(std::string_view text, std::vector<HangRule>* rules) {
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const std::string_view entry = text.substr(0, comma);
+    const size_t colon = entry.find(':');
+    HangRule rule{std::string(entry.substr(0, colon)), 0};
+    if (rule.function.empty()) return false;
+    if (colon != std::string_view::npos && !ParseNumber(entry.substr(colon + 1), &rule.call_number)) return false;
+    rules->push_back(std::move(rule));
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+  }
+  return true;
+}
+
+bool ParseCounters(std::string_view text, Scenario* scenario) {
+  scenario->counters_denied = text == "denied";
+  scenario->counters_unsupported = text == "unsupported";
+  return scenario->counters_denied || scenario->counters_unsupported;
+}
+
 using Setter = std::function<bool(std::string_view, Scenario*)>;
 
 struct Variable {
@@ -78,6 +103,10 @@ const std::vector<Variable>& Variables() {
       {"FAKE_CUPTI_SHUFFLE", [](std::string_view v, Scenario* s) { return StoreNumber(v, &s->shuffle); }},
       {"FAKE_CUPTI_THREADS", [](std::string_view v, Scenario* s) { return StoreNumber(v, &s->delivery_thread_count); }},
       {"FAKE_CUPTI_REUSE_NAMES", [](std::string_view v, Scenario* s) { return StoreNumber(v, &s->reuse_names); }},
+      {"FAKE_HANG", [](std::string_view v, Scenario* s) { return ParseHangs(v, &s->hangs); }},
+      {"FAKE_CUPTI_COUNTERS", ParseCounters},
+      {"FAKE_CUPTI_START_US", [](std::string_view v, Scenario* s) { return StoreNumber(v, &s->counter_start_us); }},
+      {"FAKE_CUPTI_RANGE_US", [](std::string_view v, Scenario* s) { return StoreNumber(v, &s->counter_range_us); }},
       {"FAKE_CUPTI_FLUSH_HANGS", [](std::string_view v, Scenario* s) { return StoreNumber(v, &s->flush_hangs); }},
   };
   return variables;
@@ -100,6 +129,19 @@ const FailureRule* FindFailure(const char* function, const uint64_t* argument) {
     if (rule.any_argument || (argument != nullptr && rule.argument == *argument)) return &rule;
   }
   return nullptr;
+}
+
+void HangIfAsked(const char* function) {
+  const std::vector<HangRule>& hangs = GetScenario().hangs;
+  if (hangs.empty()) return;
+  static std::atomic<uint64_t> counts[kMaxHangRules];
+  for (size_t i = 0; i < hangs.size() && i < kMaxHangRules; ++i) {
+    if (hangs[i].function != function) continue;
+    const uint64_t number = counts[i].fetch_add(1) + 1;
+    if (hangs[i].call_number != 0 && hangs[i].call_number != number) continue;
+    LogLine("hangs").Add("function", function);
+    while (true) pause();
+  }
 }
 
 }  // namespace
@@ -130,11 +172,13 @@ const Scenario& GetScenario() {
 }
 
 int InjectedFailure(const char* function) {
+  HangIfAsked(function);
   const FailureRule* rule = FindFailure(function, nullptr);
   return rule == nullptr ? 0 : rule->code;
 }
 
 int InjectedFailure(const char* function, uint64_t argument) {
+  HangIfAsked(function);
   const FailureRule* rule = FindFailure(function, &argument);
   return rule == nullptr ? 0 : rule->code;
 }

@@ -18,6 +18,12 @@ struct FailureRule {
   int code = 0;
 };
 
+// FAKE_HANG: the n-th call of a function never returns, or every one.
+struct HangRule {
+  std::string function;
+  uint64_t call_number = 0;  // From 1; 0: every call.
+};
+
 struct Scenario {
   // FAKE_GPU_LOG: file that receives one line per fact (see fake_log.h). Empty: no log.
   std::string log_path;
@@ -49,6 +55,14 @@ struct Scenario {
   uint32_t delivery_thread_count = 3;
   // FAKE_CUPTI_REUSE_NAMES=1: a record's name points into the module, whose memory is used again after its unload.
   bool reuse_names = false;
+  // FAKE_HANG: comma-separated HangRules.
+  std::vector<HangRule> hangs;
+  // FAKE_CUPTI_COUNTERS=denied: calls that need permission for counters are refused; =unsupported: the device has none.
+  bool counters_denied = false;
+  bool counters_unsupported = false;
+  // FAKE_CUPTI_START_US, FAKE_CUPTI_RANGE_US: what starting a session and pushing a range of hardware counters take.
+  uint64_t counter_start_us = 2000;
+  uint64_t counter_range_us = 100;
   // FAKE_CUPTI_FLUSH_HANGS=1: cuptiActivityFlushAll never returns.
   bool flush_hangs = false;
 };
@@ -59,7 +73,8 @@ const Scenario& GetScenario();
 // Pure: reads a scenario from NAME=VALUE strings. An unknown FAKE_ variable or a bad value ends up in `problems`.
 Scenario ParseScenario(const std::vector<std::string>& environment, std::vector<std::string>* problems);
 
-// [MT] The code that `function` must return instead of doing its work; 0: none.
+// [MT] The code that `function` must return instead of doing its work; 0: none. Every function of the fakes asks once a
+// call: where FAKE_HANG names it, this never returns.
 int InjectedFailure(const char* function);
 int InjectedFailure(const char* function, uint64_t argument);
 
