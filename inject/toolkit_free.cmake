@@ -7,6 +7,7 @@ add_library(gx_inject_base STATIC
   "${CMAKE_CURRENT_LIST_DIR}/config.cc"
   "${CMAKE_CURRENT_LIST_DIR}/context_behaviour.cc"
   "${CMAKE_CURRENT_LIST_DIR}/counter_planner.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/counter_records.cc"
   "${CMAKE_CURRENT_LIST_DIR}/counter_schedule.cc"
   "${CMAKE_CURRENT_LIST_DIR}/counter_sets.cc"
   "${CMAKE_CURRENT_LIST_DIR}/descriptor.cc"
