@@ -1,5 +1,7 @@
 #include "inject/callback_router.h"
 
+#include <optional>
+
 #include "inject/boundary.h"
 #include "inject/call_result.h"
 #include "inject/clock.h"
@@ -47,6 +49,21 @@ class InsideCallback {
 
 size_t CacheIndex(const void* pointer, size_t size) noexcept {
   return static_cast<size_t>((reinterpret_cast<uintptr_t>(pointer) * 0x9E3779B97F4A7C15u) >> 32) % size;
+}
+
+bool EndsContext(uint32_t cbid) noexcept {
+  switch (cbid) {
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy:
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease:
+    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset:
+    case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuGreenCtxDestroy:
+      return true;
+    default:
+      return false;
+  }
 }
 
 // What launches and graph launches have in common.
@@ -124,11 +141,59 @@ void CallbackRouter::OnDriverCall(uint32_t cbid, const CUpti_CallbackData& data)
   if (keeps_books_ && !enter) bookkeeping_.OnExit(thread, call, cbid, data);
 }
 
-void CallbackRouter::BeforeDeviceWork(ThreadState* thread, uint32_t, const CUpti_CallbackData&) noexcept {
-  (void)parts_.hold->Enter(thread);
+// What a range has to hear of. Nothing for what puts no work of its own on the device, and is held back all the same.
+static std::optional<DeviceWork> WorkOf(CallKind kind) noexcept {
+  switch (kind) {
+    case CallKind::kLaunch:
+      return DeviceWork::kKernel;
+    case CallKind::kGraphLaunch:
+      return DeviceWork::kGraph;
+    case CallKind::kCopy:
+      return DeviceWork::kCopy;
+    case CallKind::kMemset:
+      return DeviceWork::kMemset;
+    case CallKind::kModuleLoad:
+      return DeviceWork::kModuleLoad;
+    default:
+      return std::nullopt;
+  }
 }
 
-void CallbackRouter::AfterDeviceWork(ThreadState* thread, uint32_t, const CUpti_CallbackData&) noexcept {
+LaunchToSample CallbackRouter::DescribeForSampling(ThreadState* thread, CallInfo call, uint32_t cbid,
+                                                   const CUpti_CallbackData& data) noexcept {
+  LaunchToSample launch;
+  launch.work = call.kind == CallKind::kLaunch ? DeviceWork::kKernel : DeviceWork::kGraph;
+  launch.context = data.context;
+  launch.context_id = data.contextUid;
+  launch.correlation_id = data.correlationId;
+  if (call.kind == CallKind::kLaunch) {
+    launch.parameters = Describe(cbid, data, &launch.stream);
+  } else {
+    const LaunchCall graph = ReadLaunchCall(cbid, data.functionParams);
+    launch.stream = graph.stream;
+    launch.graph_exec_id = GraphExecId(thread, graph.graph_exec);
+  }
+  if (IsThreadsOwnStream(call, launch.stream)) launch.stream = CU_STREAM_PER_THREAD;
+  return launch;
+}
+
+void CallbackRouter::BeforeDeviceWork(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept {
+  (void)parts_.hold->Enter(thread);
+  if (parts_.sampler == nullptr || thread == nullptr) return;
+  const CallInfo call = ClassifyCall(cbid);
+  const std::optional<DeviceWork> work = WorkOf(call.kind);
+  if (!work) return;
+  if ((*work == DeviceWork::kKernel || *work == DeviceWork::kGraph) && parts_.sampler->wants_launches()) {
+    parts_.sampler->Before(thread, DescribeForSampling(thread, call, cbid, data));
+  } else {
+    parts_.sampler->BeforeOther(thread, *work);
+  }
+}
+
+void CallbackRouter::AfterDeviceWork(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept {
+  if (parts_.sampler != nullptr && thread != nullptr && WorkOf(ClassifyCall(cbid).kind)) {
+    parts_.sampler->After(thread, ResultOf(data));
+  }
   parts_.hold->Leave(thread);
 }
 
@@ -146,6 +211,7 @@ void CallbackRouter::OnCallEnter(ThreadState* thread, CallKind kind, uint32_t cb
       thread->enter_monotonic_ns = MonotonicNs();
       break;
     case CallKind::kUnload:
+      if (parts_.context_ends != nullptr && EndsContext(cbid)) parts_.context_ends(true);
       if (parts_.before_unload != nullptr) parts_.before_unload();
       parts_.functions->NewEpoch();
       if (!parts_.gate->Shut(kGateWaitNs)) Stats().Add(StatId::kUnloadWaitTimedOut);
@@ -206,6 +272,7 @@ void CallbackRouter::OnCallExit(ThreadState* thread, CallKind kind, uint32_t cbi
       break;
     }
     case CallKind::kUnload:
+      if (parts_.context_ends != nullptr && EndsContext(cbid)) parts_.context_ends(false);
       // Handles given out from now on may be old ones used again.
       parts_.functions->NewEpoch();
       parts_.gate->Open();

@@ -15,6 +15,7 @@
 #include "inject/cupti_api.h"
 #include "inject/function_table.h"
 #include "inject/launch_hold.h"
+#include "inject/launch_sampler.h"
 #include "inject/probe_gate.h"
 #include "inject/thread_queue.h"
 
@@ -45,6 +46,9 @@ class CallbackRouter {
     ContextBehaviour* behaviour = nullptr;
     ReplayMemory* replay = nullptr;
     const CudaApi* cuda = nullptr;
+    LaunchSampler* sampler = nullptr;
+    // Called before and after a call that may destroy a context, on its thread.
+    void (*context_ends)(bool before) = nullptr;
   };
 
   void Attach(const Parts& parts) noexcept;
@@ -64,6 +68,8 @@ class CallbackRouter {
   // is noted of the call, and right after the driver's function. `thread` is null where the thread has no queue.
   void BeforeDeviceWork(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept;
   void AfterDeviceWork(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept;
+  LaunchToSample DescribeForSampling(ThreadState* thread, CallInfo call, uint32_t cbid,
+                                     const CUpti_CallbackData& data) noexcept;
   void OnResource(uint32_t cbid, const CUpti_ResourceData& data) noexcept;
   void OnContext(bool created, const CUpti_ResourceData& data) noexcept;
   void OnModule(bool loaded, const CUpti_ResourceData& data) noexcept;

@@ -30,6 +30,15 @@ class ContextTable {
       if (context != nullptr) visit(context);
     }
   }
+  // Calls visit(context id, device id, CUcontext) for every context that lives.
+  template <typename Visit>
+  void ForEachId(Visit&& visit) const {
+    for (const Entry& entry : entries_) {
+      void* context = entry.context.load(std::memory_order_acquire);
+      const uint64_t value = entry.id_and_device.load(std::memory_order_acquire);
+      if (context != nullptr) visit(static_cast<uint32_t>((value >> 32) - 1), static_cast<uint32_t>(value), context);
+    }
+  }
 
  private:
   struct Entry {

@@ -177,6 +177,8 @@ void SamplingDenyList::Deny(uint32_t function, std::string_view mangled_name, ui
   do {
     if (stored > Stored(DenyReason::kNone)) return;
   } while (!functions_[function].compare_exchange_weak(stored, Stored(reason), std::memory_order_relaxed));
+  // What its next launch shows again needs no memory beyond the index.
+  if (reason != DenyReason::kDeadline) return;
   const uint64_t identity = Identity(mangled_name, code_hash);
   for (Missed& missed : denied_) {
     uint64_t held = missed.identity.load(std::memory_order_relaxed);

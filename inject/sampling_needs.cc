@@ -107,7 +107,9 @@ bool SamplingNeeds::IsReady(const Signature& signature, uint32_t group) const no
     case GroupKind::kSass:
       return (state & kGraduated) != 0;
     case GroupKind::kTensor:
-      return signature.tensor_active.load(std::memory_order_relaxed);
+      return signature.tensor_active.load(std::memory_order_relaxed) &&
+             (!signature.tensor_path_known.load(std::memory_order_relaxed) ||
+              signature.groups[group].samples.load(std::memory_order_relaxed) != 0);
     case GroupKind::kHardware:
     case GroupKind::kPcie:
     case GroupKind::kNvlink:
@@ -164,6 +166,10 @@ uint64_t SamplingNeeds::LongestNs(uint32_t place) const noexcept {
 
 void SamplingNeeds::SetTensorActive(uint32_t place) noexcept {
   if (place <= mask_ && places_ != nullptr) places_[place].tensor_active.store(true, std::memory_order_relaxed);
+}
+
+void SamplingNeeds::SetTensorPathKnown(uint32_t place) noexcept {
+  if (place <= mask_ && places_ != nullptr) places_[place].tensor_path_known.store(true, std::memory_order_relaxed);
 }
 
 void SamplingNeeds::Graduate(uint32_t function) noexcept {

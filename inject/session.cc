@@ -16,22 +16,35 @@
 #include "inject/activity_buffers.h"
 #include "inject/boundary.h"
 #include "inject/callback_router.h"
+#include "inject/capture_gate.h"
 #include "inject/clock.h"
 #include "inject/clock_sync.h"
 #include "inject/config.h"
+#include "inject/context_behaviour.h"
 #include "inject/cuda_api.h"
 #include "inject/cupti_api.h"
 #include "inject/dynamic_library.h"
 #include "inject/flusher.h"
 #include "inject/function_table.h"
+#include "inject/graph_sampling.h"
 #include "inject/import_patch.h"
+#include "inject/launch_hold.h"
+#include "inject/launch_sampler.h"
 #include "inject/log.h"
 #include "inject/nvml_sampler.h"
 #include "inject/nvtx_handler.h"
 #include "inject/probe_gate.h"
 #include "inject/prober.h"
+#include "inject/range_verdict.h"
 #include "inject/recording.h"
+#include "inject/replay_memory.h"
+#include "inject/sampler.h"
+#include "inject/sampling_deny_list.h"
+#include "inject/sampling_needs.h"
+#include "inject/sampling_tally.h"
+#include "inject/sampling_watchdog.h"
 #include "inject/spin_lock.h"
+#include "inject/stream_table.h"
 #include "inject/thread_queue.h"
 #include "inject/version.h"
 #include "inject/writer.h"
@@ -55,6 +68,26 @@ constexpr uint64_t kUnloadWaitNs = 100'000'000;
 constexpr uint64_t kWriterWaitNs = 5'000'000'000;
 constexpr uint64_t kLeastFlushWaitNs = 200'000'000;
 constexpr uint64_t kCallersWaitNs = 100'000'000;
+// Stopping and reading a session takes some 50 ms; the device may have to become idle first.
+constexpr uint64_t kSamplerWaitNs = 1'000'000'000;
+
+// What the sampling of hardware counters is made of; unused where GPUEXEC_COUNTERS=off.
+struct Sampling {
+  bool on = false;
+  CaptureGate captures;
+  RangeContents contents;
+  LaunchHold hold;
+  StreamTable streams;
+  ContextBehaviour behaviour;
+  ReplayMemory replay;
+  GraphSamplingTable graphs;
+  SamplingNeeds needs;
+  SamplingDenyList deny;
+  SamplingWatchdog watchdog;
+  SamplingTally tally;
+  LaunchSampler launches;
+  Sampler sampler;
+};
 
 struct Session {
   Config config;
@@ -72,6 +105,7 @@ struct Session {
   NvmlSampler nvml;
   Recording recording;
   Flusher flusher;
+  Sampling sampling;
   std::unique_ptr<Writer> writer;
   CUpti_SubscriberHandle subscriber = nullptr;
   SpinLock preparing;
@@ -272,6 +306,12 @@ void RunNvml(Session& session) {
   session.callers_running.fetch_sub(1);
 }
 void RunFlusher(Session& session) { session.flusher.Run(); }
+void RunSampler(Session& session) {
+  session.callers_running.fetch_add(1);
+  Guarded([&] { session.sampling.sampler.Run(); });
+  session.sampling.sampler.MarkFinished();
+  session.callers_running.fetch_sub(1);
+}
 
 // The end of recording, in order: the device, CUPTI's buffers, the writer; each with a deadline. Once: later calls
 // return at once.
@@ -282,6 +322,11 @@ void EndSession(uint32_t reason) {
   if (!was_capturing && expected != State::kDisabled) return;
   if (!session.threads_running || session.ended.exchange(true)) return;
   SetNvtxEnabled(false);
+  if (session.sampling.on) {
+    // The open session is read first: its values are for the writer.
+    session.sampling.sampler.Finish();
+    (void)WaitUntil([&] { return session.sampling.sampler.finished(); }, kSamplerWaitNs);
+  }
   // A short program's functions are still to be asked about.
   (void)WaitForAnswers(session, session.config.exit_wait_ns / 4);
   const uint64_t deadline_ns = MonotonicNs() + session.config.exit_wait_ns;
@@ -406,6 +451,70 @@ bool Subscribe(Session* session, std::vector<std::string>* problems) {
   return false;
 }
 
+void OnContextEnds(bool before) {
+  Sampler& sampler = GetSession().sampling.sampler;
+  before ? sampler.BeforeContextEnds() : sampler.AfterContextEnds();
+}
+
+// Several times a second, on the flusher's thread.
+void Tick() {
+  Session& session = GetSession();
+  if (session.config.yield) WatchForOtherClients();
+  if (session.sampling.on) session.sampling.sampler.Watch();
+}
+
+// Before the program can launch. False: no memory; then nothing is sampled.
+bool PrepareSampling(Session& session) {
+  Sampling& sampling = session.sampling;
+  const bool wanted =
+      session.config.sampling.counters.set != CounterSet::kOff || !session.config.sampling.counters.metrics.empty();
+  if (!wanted) return false;
+  SamplingNeeds::Options options;
+  options.functions = kSampledFunctions;
+  return sampling.needs.Allocate(options, {}) &&
+         sampling.deny.Allocate(kSampledFunctions, session.config.sampling.deny);
+}
+
+void AttachSampling(Session& session, uint64_t start_ns) {
+  Sampling& sampling = session.sampling;
+  LaunchSampler::Parts launches;
+  launches.cuda = &session.cuda;
+  launches.queues = &session.queues;
+  launches.functions = &session.functions;
+  launches.contexts = &session.contexts;
+  launches.streams = &sampling.streams;
+  launches.behaviour = &sampling.behaviour;
+  launches.graphs = &sampling.graphs;
+  launches.captures = &sampling.captures;
+  launches.contents = &sampling.contents;
+  launches.hold = &sampling.hold;
+  launches.needs = &sampling.needs;
+  launches.deny = &sampling.deny;
+  launches.watchdog = &sampling.watchdog;
+  launches.tally = &sampling.tally;
+  launches.count_launches = !session.config.timing;
+  sampling.launches.Attach(launches);
+  Sampler::Parts parts;
+  parts.config = &session.config;
+  parts.cupti = &session.cupti;
+  parts.cuda = &session.cuda;
+  parts.queues = &session.queues;
+  parts.contexts = &session.contexts;
+  parts.streams = &sampling.streams;
+  parts.behaviour = &sampling.behaviour;
+  parts.captures = &sampling.captures;
+  parts.hold = &sampling.hold;
+  parts.recording = &session.recording;
+  parts.writer = session.writer.get();
+  parts.needs = &sampling.needs;
+  parts.deny = &sampling.deny;
+  parts.watchdog = &sampling.watchdog;
+  parts.tally = &sampling.tally;
+  parts.launches = &sampling.launches;
+  parts.start_monotonic_ns = start_ns;
+  sampling.sampler.Attach(parts);
+}
+
 // Tells each part of the others it works with.
 void AttachParts(Session& session, uint64_t start_ns) {
   Prober::Parts prober_parts;
@@ -416,7 +525,7 @@ void AttachParts(Session& session, uint64_t start_ns) {
   prober_parts.ask_functions = session.config.occupancy;
   prober_parts.answered = [] { GetSession().writer->Wake(); };
   session.prober.Attach(prober_parts);
-  session.recording.Attach(&session.cupti, session.writer.get(), session.config.timing);
+  session.recording.Attach(&session.cupti, session.writer.get(), session.config.timing, &session.buffers);
   CallbackRouter::Parts router_parts;
   router_parts.cupti = &session.cupti;
   router_parts.queues = &session.queues;
@@ -426,6 +535,18 @@ void AttachParts(Session& session, uint64_t start_ns) {
   router_parts.window_id = &session.recording.window_id();
   router_parts.profiler_region = session.config.region_cuda ? OnProfilerRegion : nullptr;
   router_parts.before_unload = BeforeUnload;
+  if (session.sampling.on) {
+    AttachSampling(session, start_ns);
+    router_parts.hold = &session.sampling.hold;
+    router_parts.captures = &session.sampling.captures;
+    router_parts.contents = &session.sampling.contents;
+    router_parts.streams = &session.sampling.streams;
+    router_parts.behaviour = &session.sampling.behaviour;
+    router_parts.replay = &session.sampling.replay;
+    router_parts.cuda = &session.cuda;
+    router_parts.sampler = &session.sampling.launches;
+    router_parts.context_ends = OnContextEnds;
+  }
   session.router.Attach(router_parts);
   Flusher::Parts flusher_parts;
   flusher_parts.config = &session.config;
@@ -437,7 +558,7 @@ void AttachParts(Session& session, uint64_t start_ns) {
   flusher_parts.recording = &session.recording;
   flusher_parts.writer = session.writer.get();
   flusher_parts.start_monotonic_ns = start_ns;
-  flusher_parts.tick = session.config.yield ? WatchForOtherClients : nullptr;
+  flusher_parts.tick = session.config.yield || session.sampling.on ? Tick : nullptr;
   session.flusher.Attach(flusher_parts);
 }
 
@@ -487,6 +608,12 @@ void StartSession() {
   writer_parts.buffers = &session.buffers;
   writer_parts.prober = &session.prober;
   writer_parts.nvml = &session.nvml;
+  session.sampling.on = subscribed && PrepareSampling(session);
+  if (session.sampling.on) {
+    writer_parts.needs = &session.sampling.needs;
+    writer_parts.deny = &session.sampling.deny;
+    writer_parts.graphs = &session.sampling.graphs;
+  }
   session.writer = std::make_unique<Writer>(writer_parts, MakeHeader(session));
   for (const std::string& problem : problems) {
     Log("%s", problem.c_str());
@@ -528,10 +655,11 @@ void StartSession() {
     (void)session.cupti.cuptiUnsubscribe(session.subscriber);
     return;
   }
+  session.sampling.on = session.sampling.on && StartThread(ThreadMain<RunSampler>, "gpuexec-sampler", &session);
   if (session.config.nvml) (void)StartThread(ThreadMain<RunNvml>, "gpuexec-nvml", &session);
   State starting = State::kStarting;  // A fault may have switched us off already.
   g_state.compare_exchange_strong(starting, State::kCapturing);
-  session.router.EnableCallbacks(session.subscriber);
+  session.router.EnableCallbacks(session.subscriber, session.sampling.on);
   if (!starts_off) session.recording.Switch(true);
   std::atexit(OnExit);
   if (session.config.yield) WatchForOtherClients();

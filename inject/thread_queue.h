@@ -111,9 +111,9 @@ struct ThreadState {
   std::atomic<uint8_t> in_device_call{0};
   // Streams of the context that had been left busy when the synchronisation under way began (stream_table.h).
   uint32_t left_busy_before = 0;
-  // That call was reported to the sampler, which has to hear of its end.
-  bool call_is_watched = false;
-  // That call is the sampled launch of the open range.
+  // How many of these calls, the inner ones, the sampler has to hear of at their end; and whether the one around them is
+  // the sampled launch of the open range.
+  uint8_t watched_calls = 0;
   bool call_is_sampled = false;
   // A graph node that was made, or given parameters, inside that call.
   bool call_has_node = false;

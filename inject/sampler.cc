@@ -1,0 +1,696 @@
+#include "inject/sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "inject/boundary.h"
+#include "inject/clock.h"
+#include "inject/context_idle.h"
+#include "inject/counter_records.h"
+#include "inject/cupti_params.h"
+#include "inject/device_peaks.h"
+#include "inject/log.h"
+#include "inject/state.h"
+
+namespace gx::inject {
+namespace {
+
+constexpr uint64_t kRankPeriodNs = 250'000'000;
+constexpr uint64_t kLongestSleepNs = 250'000'000;
+constexpr uint64_t kShortestSleepNs = 1'000'000;
+// How long launches are held for a change of windows, at the first try and at most; between tries they run.
+constexpr uint64_t kFirstHoldNs = 50'000'000;
+constexpr uint64_t kLongestHoldNs = 1'000'000'000;
+constexpr uint32_t kHoldTries = 5;
+constexpr uint64_t kBetweenHoldsNs = 50'000'000;
+// A sampled launch that is under way when a window is to end has its own deadline; sessions are not touched before.
+constexpr uint64_t kRangeEndNs = kMaxCompletionLimitNs + 1'000'000'000;
+// Tries to end a session that was left open: each holds launches for a moment, so they become rarer.
+constexpr uint64_t kFirstRecoveryPauseNs = 50'000'000;
+constexpr uint64_t kLongestRecoveryPauseNs = 8'000'000'000;
+constexpr uint64_t kContextEndWaitNs = 2'000'000'000;
+// At the end of the program, and before a context goes.
+constexpr uint64_t kLastHoldNs = 300'000'000;
+
+std::string ReadSmallFile(const char* path) {
+  std::string content;
+  FILE* file = std::fopen(path, "re");
+  if (file == nullptr) return content;
+  char chunk[4096];
+  size_t length = 0;
+  while (content.size() < 65536 && (length = std::fread(chunk, 1, sizeof(chunk), file)) != 0) {
+    content.append(chunk, length);
+  }
+  std::fclose(file);
+  return content;
+}
+
+// Groups of a device have numbers of their own in the trace.
+uint64_t GroupIid(uint32_t device_id, uint32_t group) { return uint64_t{device_id} * kMaxSampledGroups + group + 1; }
+
+}  // namespace
+
+// ---------------------------------------------------------------------------------------------- the thread
+
+void Sampler::Finish() noexcept {
+  finish_.store(true, std::memory_order_release);
+  wake_.Signal();
+}
+
+void Sampler::Run() {
+  while (!finish_.load(std::memory_order_acquire)) {
+    const uint32_t seen = wake_.count();
+    const uint64_t next_ns = StepOnce();
+    const uint64_t now_ns = MonotonicNs();
+    const uint64_t sleep_ns = next_ns > now_ns ? next_ns - now_ns : 0;
+    wake_.WaitFor(seen, std::clamp(sleep_ns, kShortestSleepNs, kLongestSleepNs));
+  }
+  if (in_counters_) CloseWindow(false);
+  EndSessions();
+}
+
+void Sampler::TurnOff() noexcept {
+  parts_.watchdog->TurnOff();
+  parts_.launches->Forbid();
+  stage_ = Stage::kOff;
+}
+
+void Sampler::Watch() {
+  const std::optional<StuckCall> stuck = parts_.watchdog->Check(MonotonicNs());
+  if (!stuck) return;
+  Stats().Add(StatId::kCounterWatchdogFired);
+  const std::string text = "counters are off from here on: " + std::string(SamplingCallName(stuck->call)) +
+                           " has not come back after " + std::to_string((MonotonicNs() - stuck->since_ns) / 1'000'000) +
+                           " ms";
+  Log("%s", text.c_str());
+  parts_.writer->Post(DiagnosticItem{StatId::kCounterWatchdogFired, text});
+  // Whoever is stuck may hold launches back. Its own release, should it ever come, then finds nothing held.
+  parts_.launches->Forbid();
+  parts_.hold->Release();
+}
+
+uint64_t Sampler::StepOnce() {
+  const uint64_t now_ns = MonotonicNs();
+  if (!Capturing()) return now_ns + kLongestSleepNs;
+  if (contexts_ending_.load(std::memory_order_seq_cst) != 0) {
+    // Also what is left open: its context may be the one that goes.
+    if (in_counters_) {
+      CloseWindow(true);
+      window_is_lost_ = true;
+    }
+    EndSessions();
+    touches_contexts_.store(false, std::memory_order_seq_cst);
+    return now_ns + kShortestSleepNs;
+  }
+  if (stage_ == Stage::kWaiting) {
+    const uint64_t launches = Stats().Get(StatId::kLaunchesSeen) + Stats().Get(StatId::kGraphLaunchesSeen);
+    if (launches == 0) return now_ns + kLongestSleepNs;
+    stage_ = Prepare() ? Stage::kSampling : Stage::kOff;
+    return now_ns;
+  }
+  if (parts_.watchdog->off() || parts_.deny->exhausted()) {
+    if (stage_ == Stage::kSampling && in_counters_) CloseWindow(true);
+    TurnOff();
+  }
+  if (!left_open_.empty() && now_ns >= next_recovery_ns_) Recover();
+  if (stage_ == Stage::kOff) return now_ns + kLongestSleepNs;
+  return Decide();
+}
+
+uint64_t Sampler::Decide() {
+  const uint64_t now_ns = MonotonicNs();
+  if (now_ns >= next_rank_ns_) {
+    parts_.needs->Rank();
+    next_rank_ns_ = now_ns + kRankPeriodNs;
+  }
+  if (in_counters_ && parts_.launches->needs_attention()) {
+    // Full, failed or abandoned: whichever it was, the window ends; what is still to be sampled gets another.
+    window_is_lost_ = true;
+  }
+  if (!in_counters_ && !window_is_lost_ && EligibleContexts().empty()) return now_ns + kLongestSleepNs;
+  ScheduleObservation observation;
+  observation.now_ns = now_ns;
+  observation.cost_ns = parts_.tally->cost_ns.load(std::memory_order_relaxed);
+  observation.samples = parts_.tally->samples.load(std::memory_order_relaxed);
+  observation.busy_skips = parts_.tally->busy_skips.load(std::memory_order_relaxed);
+  observation.session_failures = parts_.tally->session_failures.load(std::memory_order_relaxed);
+  observation.rotation_ns = parts_.tally->rotation_ns.value();
+  observation.hardware_range_ns = parts_.tally->hardware_range_ns.value();
+  observation.sass_range_ns = parts_.tally->sass_range_ns.value();
+  observation.drain_ns = parts_.tally->drain_ns.value();
+  const WindowKind kind = parts_.recording->window_kind();
+  observation.recording = kind == (in_counters_ ? WindowKind::kCounters : WindowKind::kTiming) && !window_is_lost_;
+  observation.capture_open = parts_.captures->captures() != 0;
+  observation.needs = parts_.needs->Summarise();
+  const ScheduleStep step = schedule_->Step(observation);
+  for (uint32_t group = 0; group < plan_.groups.size(); ++group) {
+    if ((schedule_->given_up_groups() >> group & 1u) != 0) parts_.needs->GiveUpGroup(group);
+  }
+  switch (step.action) {
+    case ScheduleAction::kStay:
+      break;
+    case ScheduleAction::kToCounters:
+      window_is_lost_ = !OpenWindow(step.group, step.cost_limit_ns);
+      return MonotonicNs();
+    case ScheduleAction::kToTiming:
+    case ScheduleAction::kStop:
+      if (in_counters_) CloseWindow(true);
+      window_is_lost_ = false;
+      if (step.action == ScheduleAction::kStop) {
+        TurnOff();
+        return now_ns + kLongestSleepNs;
+      }
+      return MonotonicNs();
+  }
+  if (in_counters_) {
+    if (step.ranges_allowed) {
+      parts_.launches->Allow(step.max_ranges, step.cost_limit_ns, step.drain_limit_ns,
+                             parts_.needs->RankLimit(group_, step.max_ranges));
+    } else {
+      parts_.launches->Forbid();
+    }
+  }
+  return step.next_ns;
+}
+
+// ---------------------------------------------------------------------------------------------- what there is to count
+
+void Sampler::RefuseAccess(uint32_t device_id, int result, const char* call) {
+  const char* text = nullptr;
+  if (parts_.cupti->cuptiGetResultString != nullptr) {
+    (void)parts_.cupti->cuptiGetResultString(static_cast<CUptiResult>(result), &text);
+  }
+  CounterAccessRecord access = MakeCounterAccess(
+      device_id, {.name = call, .result = result, .result_text = text == nullptr ? "" : text},
+      ReadCounterPermissions(ReadSmallFile("/proc/driver/nvidia/params"), ReadSmallFile("/proc/self/status")),
+      MonotonicNs());
+  if (const std::optional<StatId> stat = StatOf(access.state)) Stats().Add(*stat);
+  Log("%s", access.text.c_str());
+  parts_.writer->PostCounters(std::move(access));
+}
+
+bool Sampler::LoadApis(uint32_t device_id) {
+  std::vector<std::string> problems;
+  if (LoadProfilerHost(parts_.cupti->path, &host_, &problems) &&
+      LoadRangeProfiler(parts_.cupti->path, &range_, &problems)) {
+    return true;
+  }
+  CounterAccessRecord access =
+      MakeNoLibrary(device_id, problems.empty() ? std::string_view() : problems.front(), MonotonicNs());
+  Stats().Add(StatId::kCounterUnsupported);
+  Log("%s", access.text.c_str());
+  parts_.writer->PostCounters(std::move(access));
+  return false;
+}
+
+bool Sampler::CheckDevice(uint32_t device_id, std::string* chip) {
+  GX_CUPTI_PARAMS(CUpti_Device_GetChipName_Params, name);
+  name.deviceIndex = device_id;
+  CUptiResult result = range_.cuptiDeviceGetChipName(&name);
+  if (result != CUPTI_SUCCESS || name.pChipName == nullptr) {
+    RefuseAccess(device_id, result == CUPTI_SUCCESS ? CUPTI_ERROR_UNKNOWN : result, "cuptiDeviceGetChipName");
+    return false;
+  }
+  *chip = name.pChipName;
+  GX_CUPTI_PARAMS(CUpti_Profiler_DeviceSupported_Params, supported);
+  supported.cuDevice = static_cast<CUdevice>(device_id);
+  supported.api = CUPTI_PROFILER_RANGE_PROFILING;
+  result = range_.cuptiProfilerDeviceSupported(&supported);
+  if (result != CUPTI_SUCCESS) {
+    RefuseAccess(device_id, result, "cuptiProfilerDeviceSupported");
+    return false;
+  }
+  if (supported.isSupported == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED ||
+      supported.isSupported == CUPTI_PROFILER_CONFIGURATION_DISABLED) {
+    const std::string_view why = supported.vGpu == CUPTI_PROFILER_CONFIGURATION_DISABLED      ? "vGPU without profiling"
+                                 : supported.vGpu == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED ? "vGPU"
+                                 : supported.confidentialCompute == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED
+                                     ? "confidential computing"
+                                 : supported.wsl == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED ? "WSL"
+                                 : supported.sli == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED ? "SLI"
+                                                                                             : "";
+    CounterAccessRecord access = MakeDeviceUnsupported(device_id, why, MonotonicNs());
+    Stats().Add(StatId::kCounterUnsupported);
+    Log("%s", access.text.c_str());
+    parts_.writer->PostCounters(std::move(access));
+    return false;
+  }
+  return true;
+}
+
+void Sampler::PlanFor(uint32_t device_id, const std::string& chip) {
+  const uint64_t begin_ns = MonotonicNs();
+  std::string problem;
+  const std::unique_ptr<MetricCatalog> catalog = MetricCatalog::Open(host_, chip, {}, &problem);
+  if (catalog == nullptr) {
+    plan_ = {};
+    plan_.failed = true;
+    parts_.writer->Post(DiagnosticItem{StatId::kCounterPlansFailed, problem});
+    return;
+  }
+  plan_ = PlanCounters(parts_.config->sampling.counters, catalog->Oracle());
+  if (plan_.groups.size() > kMaxSampledGroups) plan_.groups.resize(kMaxSampledGroups);
+  peak_metrics_ = PeakMetrics(catalog->Oracle().exists);
+  chip_ = chip;
+  std::vector<uint64_t> iids;
+  for (uint32_t group = 0; group < plan_.groups.size(); ++group) {
+    iids.push_back(GroupIid(device_id, group));
+    parts_.writer->PostCounters(MakeCounterGroup(iids.back(), plan_.groups[group], device_id, chip));
+  }
+  Stats().Add(StatId::kCounterMetricsDropped, plan_.dropped.size());
+  std::string requested;
+  for (const auto& [variable, value] : DescribeSamplingSettings(parts_.config->sampling)) {
+    if (variable == "GPUEXEC_COUNTERS") requested = value;
+  }
+  parts_.writer->PostCounters(MakeCounterPlan(plan_, iids, device_id, requested, chip, MonotonicNs() - begin_ns));
+}
+
+bool Sampler::Prepare() {
+  std::optional<uint32_t> device_id;
+  parts_.contexts->ForEachId([&](uint32_t, uint32_t device, void*) {
+    if (!device_id || device < *device_id) device_id = device;
+  });
+  if (!device_id) return false;
+  if (parts_.cupti->version < kMinCounterCuptiVersion) {
+    CounterAccessRecord access =
+        MakeCuptiTooOld(*device_id, CuptiVersionText(parts_.cupti->version), parts_.cupti->path, MonotonicNs());
+    Stats().Add(StatId::kCounterUnsupported);
+    Log("%s", access.text.c_str());
+    parts_.writer->PostCounters(std::move(access));
+    return false;
+  }
+  if (!LoadApis(*device_id)) return false;
+  GX_CUPTI_PARAMS(CUpti_Profiler_Initialize_Params, initialize);
+  const CUptiResult result = range_.cuptiProfilerInitialize(&initialize);
+  if (result != CUPTI_SUCCESS) {
+    RefuseAccess(*device_id, result, "cuptiProfilerInitialize");
+    return false;
+  }
+  std::string chip;
+  if (!CheckDevice(*device_id, &chip)) return false;
+  PlanFor(*device_id, chip);
+  devices_.push_back({.device_id = *device_id, .usable = true});
+  if (plan_.failed || plan_.groups.empty()) {
+    Stats().Add(StatId::kCounterPlansFailed);
+    return false;
+  }
+  std::vector<GroupKind> kinds;
+  for (const PlannedGroup& group : plan_.groups) kinds.push_back(group.kind);
+  (void)parts_.needs->SetGroups(kinds);
+  ScheduleOptions options;
+  options.timing = parts_.config->timing;
+  options.budget_ratio = parts_.config->sampling.budget_ratio;
+  schedule_.emplace(options, kinds, parts_.start_monotonic_ns);
+  return true;
+}
+
+// A device that comes later: the same groups, if it is the same chip.
+void Sampler::AddDevice(uint32_t device_id) {
+  for (const Device& device : devices_) {
+    if (device.device_id == device_id) return;
+  }
+  devices_.push_back({.device_id = device_id});
+  std::string chip;
+  if (!CheckDevice(device_id, &chip)) return;
+  if (chip != chip_) {
+    Stats().Add(StatId::kCounterUnsupported);
+    parts_.writer->PostCounters(MakeDeviceUnsupported(
+        device_id, "a " + chip + " beside a " + chip_ + ", whose groups of metrics were planned", MonotonicNs()));
+    return;
+  }
+  devices_.back().usable = true;
+  for (uint32_t group = 0; group < plan_.groups.size(); ++group) {
+    parts_.writer->PostCounters(MakeCounterGroup(GroupIid(device_id, group), plan_.groups[group], device_id, chip));
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- a quiet device
+
+bool Sampler::MayHaveSession(uint32_t context_id, const void* context) const {
+  if (DenyByBehaviour(parts_.behaviour->Of(context)) != DenyReason::kNone) return false;
+  if (parts_.streams->DoubtOf(context, 0) != IdleDoubt::kNone) return false;
+  return std::none_of(left_open_.begin(), left_open_.end(),
+                      [&](const auto& slot) { return slot->armed.context_id == context_id; });
+}
+
+std::vector<std::pair<uint32_t, void*>> Sampler::EligibleContexts() const {
+  std::vector<std::pair<uint32_t, void*>> found;
+  for (const Device& device : devices_) {
+    if (!device.usable) continue;
+    std::vector<std::pair<uint32_t, void*>> candidates;
+    parts_.contexts->ForEachId([&](uint32_t context_id, uint32_t device_id, void* context) {
+      if (device_id == device.device_id && MayHaveSession(context_id, context)) {
+        candidates.emplace_back(context_id, context);
+      }
+    });
+    // One session at a time on a device: a second one's start fails (CUPTI 13.0).
+    if (!candidates.empty() && found.size() < LaunchSampler::kMaxArmed) {
+      found.push_back(candidates[turn_ % candidates.size()]);
+    }
+  }
+  return found;
+}
+
+template <typename Body>
+bool Sampler::WithContext(CUcontext context, Body&& body) {
+  const CudaApi& cuda = *parts_.cuda;
+  if (cuda.cuCtxPushCurrent_v2 == nullptr || cuda.cuCtxPopCurrent_v2 == nullptr) return false;
+  if (!parts_.contexts->IsLiving(context) || cuda.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS) return false;
+  body();
+  CUcontext popped = nullptr;
+  (void)cuda.cuCtxPopCurrent_v2(&popped);
+  return true;
+}
+
+bool Sampler::AllIdle() {
+  bool idle = true;
+  const auto has_session = [](const auto& slots, uint32_t context_id) {
+    return std::any_of(slots.begin(), slots.end(),
+                       [&](const auto& slot) { return slot->armed.context_id == context_id; });
+  };
+  parts_.contexts->ForEachId([&](uint32_t context_id, uint32_t, void* pointer) {
+    auto* const context = static_cast<CUcontext>(pointer);
+    // Nothing of ours waits for a context that has no session and gets none.
+    if (!idle || (!MayHaveSession(context_id, context) && !has_session(slots_, context_id) &&
+                  !has_session(left_open_, context_id))) {
+      return;
+    }
+    idle = WithContext(context,
+                       [&] { idle = AskContext(*parts_.cuda, *parts_.streams, context, 0) == Readiness::kReady; }) &&
+           idle;
+  });
+  return idle;
+}
+
+// Launches held, no call under way, every context idle, no capture open: until Resume. Everything it waited for is paid
+// for by the program. `patient`: several tries, with the program running in between.
+bool Sampler::Quiesce(uint64_t limit_ns, bool patient) {
+  uint64_t hold_ns = std::min(limit_ns, kFirstHoldNs);
+  for (uint32_t attempt = 0; attempt < (patient ? kHoldTries : 1); ++attempt) {
+    if (attempt != 0) {
+      (void)WaitUntil([this] { return contexts_ending_.load(std::memory_order_seq_cst) != 0; }, kBetweenHoldsNs);
+      hold_ns = std::min({hold_ns * 2, limit_ns, kLongestHoldNs});
+    } else if (!patient) {
+      hold_ns = limit_ns;
+    }
+    if (!parts_.captures->Enter()) return false;
+    if (!parts_.hold->Hold()) {
+      parts_.captures->Leave();
+      continue;
+    }
+    const uint64_t begin_ns = MonotonicNs();
+    const uint64_t overrun_count = parts_.hold->overrun_count();
+    bool interrupted = false;
+    const bool quiet = WaitUntil(
+        [&] {
+          interrupted = parts_.captures->captures() != 0;
+          return interrupted || (!parts_.hold->CallsUnderWay(*parts_.queues, nullptr) && AllIdle());
+        },
+        hold_ns);
+    if (quiet && !interrupted && parts_.hold->overrun_count() == overrun_count) {
+      parts_.tally->Spend(MonotonicNs() - begin_ns);
+      return true;
+    }
+    Resume();
+    parts_.tally->Spend(MonotonicNs() - begin_ns);
+    if (interrupted) return false;
+  }
+  return false;
+}
+
+void Sampler::Resume() noexcept {
+  parts_.hold->Release();
+  parts_.captures->Leave();
+}
+
+// ---------------------------------------------------------------------------------------------- windows and sessions
+
+bool Sampler::OpenSession(uint32_t context_id, void* context, uint32_t group) {
+  auto slot = std::make_unique<Slot>();
+  uint32_t device_id = 0;
+  (void)parts_.contexts->Device(context_id, &device_id);
+  slot->group = group;
+  slot->window_id = parts_.recording->window_id().load(std::memory_order_relaxed);
+  slot->begin_monotonic_ns = MonotonicNs();
+  slot->session = std::make_unique<RangeSession>(host_, range_, parts_.watchdog);
+  ArmedSession& armed = slot->armed;
+  armed.context = static_cast<CUcontext>(context);
+  armed.context_id = context_id;
+  armed.device_id = device_id;
+  armed.session_id = ++last_session_id_;
+  armed.group_iid = GroupIid(device_id, group);
+  armed.session = slot->session.get();
+  RangeSession::Options options;
+  options.context = armed.context;
+  options.chip = chip_;
+  options.metrics = plan_.groups[group].metrics;
+  const auto device =
+      std::find_if(devices_.begin(), devices_.end(), [&](const Device& known) { return known.device_id == device_id; });
+  if (device != devices_.end() && !device->peaks_read && HasAnchors(plan_.groups[group].kind)) {
+    options.extra_metrics = peak_metrics_;
+  }
+  options.max_ranges = std::clamp<uint32_t>(parts_.needs->Summarise().groups[group].ranges * 2, 32, kMaxSessionRanges);
+  Stats().Add(StatId::kCounterSessions);
+  RangeSession::Failure failure;
+  const bool entered = WithContext(armed.context, [&] {
+    failure = slot->session->Open(options);
+    if (failure.failed() || parts_.cuda->cuEventCreate == nullptr) return;
+    // Without the event the stream is asked.
+    if (parts_.cuda->cuEventCreate(&armed.done, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) armed.done = nullptr;
+  });
+  if (entered && !failure.failed()) {
+    if (device != devices_.end() && !std::exchange(device->access_told, true)) {
+      parts_.writer->PostCounters(MakeCounterAccess(device_id, {}, {}, MonotonicNs()));
+    }
+    PostSession(*slot, CounterOutcome::kOpen, 0);
+    slots_.push_back(std::move(slot));
+    return true;
+  }
+  Stats().Add(StatId::kCounterSessionsFailed);
+  parts_.tally->session_failures.fetch_add(1, std::memory_order_relaxed);
+  PostSession(*slot, CounterOutcome::kFailed, failure.result);
+  const std::string call = failure.call == nullptr ? "cuCtxPushCurrent" : failure.call;
+  if (device != devices_.end() && !std::exchange(device->access_told, true)) {
+    RefuseAccess(device_id, failure.failed() ? failure.result : CUPTI_ERROR_UNKNOWN, call.c_str());
+  }
+  if (AccessStateOf(failure.result) == CounterAccessState::kNotPermitted) {
+    TurnOff();
+  } else {
+    parts_.writer->Post(
+        DiagnosticItem{StatId::kCounterSessionsFailed, "no counters of group " + plan_.groups[group].name + ": " +
+                                                           call + " returned " + std::to_string(failure.result)});
+  }
+  return false;
+}
+
+bool Sampler::OpenWindow(uint32_t group, uint64_t cost_limit_ns) {
+  parts_.contexts->ForEachId([&](uint32_t, uint32_t device_id, void*) { AddDevice(device_id); });
+  touches_contexts_.store(true, std::memory_order_seq_cst);
+  const uint64_t begin_ns = MonotonicNs();
+  bool opened = false;
+  if (contexts_ending_.load(std::memory_order_seq_cst) == 0 && Quiesce(std::min(cost_limit_ns, kLongestHoldNs), true)) {
+    const uint64_t quiet_ns = MonotonicNs();
+    ++turn_;
+    const auto contexts = EligibleContexts();
+    if (!contexts.empty() && contexts_ending_.load(std::memory_order_seq_cst) == 0 &&
+        parts_.recording->SwitchTo(WindowKind::kTiming, WindowKind::kCounters)) {
+      for (const auto& [context_id, context] : contexts) opened = OpenSession(context_id, context, group) || opened;
+      if (opened) {
+        group_ = group;
+        in_counters_ = true;
+        std::vector<ArmedSession*> armed;
+        for (const auto& slot : slots_) armed.push_back(&slot->armed);
+        parts_.launches->Arm(group, plan_.groups[group].kind, armed);
+      } else {
+        (void)parts_.recording->SwitchTo(WindowKind::kCounters, WindowKind::kTiming);
+      }
+    }
+    Resume();
+    parts_.tally->Spend(MonotonicNs() - quiet_ns);
+  }
+  open_ns_ = MonotonicNs() - begin_ns;
+  if (!opened) touches_contexts_.store(false, std::memory_order_seq_cst);
+  return opened;
+}
+
+void Sampler::ReadValues(const Slot& slot, std::vector<RangeValues> values) {
+  const std::vector<std::string>& metrics = plan_.groups[slot.group].metrics;
+  const bool is_tensor = plan_.groups[slot.group].kind == GroupKind::kTensor;
+  CounterValuesItem item;
+  item.session_id = slot.armed.session_id;
+  item.group_iid = slot.armed.group_iid;
+  item.window_id = slot.window_id;
+  item.context_id = slot.armed.context_id;
+  std::sort(values.begin(), values.end(), [](const RangeValues& a, const RangeValues& b) { return a.order < b.order; });
+  for (RangeValues& read : values) {
+    if (read.order >= kMaxSessionRanges) continue;
+    const PushedRange& range = slot.armed.ranges[read.order];
+    uint64_t unavailable = 0;
+    for (size_t i = 0; i < read.values.size() && i < metrics.size(); ++i) {
+      if (std::isnan(read.values[i])) ++unavailable;
+      if (!IsValid(range.verdict) || !(read.values[i] > 0) || !metrics[i].ends_with(".sum")) continue;
+      if (metrics[i].starts_with("sm__pipe_tensor_cycles_active")) parts_.needs->SetTensorActive(range.place);
+      if (is_tensor && metrics[i].starts_with("sm__ops_path_tensor") &&
+          parts_.needs->Samples(range.place, slot.group) != 0) {
+        parts_.needs->SetTensorPathKnown(range.place);
+      }
+    }
+    if (unavailable != 0) Stats().Add(StatId::kCounterNanValues, unavailable);
+    item.ranges.push_back({.order = read.order, .flags = range.flags, .values = std::move(read.values)});
+  }
+  if (!item.ranges.empty()) parts_.writer->PostCounters(std::move(item));
+}
+
+void Sampler::PostSession(const Slot& slot, CounterOutcome outcome, int result) {
+  CounterSessionRecord record;
+  record.session_id = slot.armed.session_id;
+  record.window_id = slot.window_id;
+  record.context_id = slot.armed.context_id;
+  record.group_iid = slot.armed.group_iid;
+  record.begin_monotonic_ns = slot.begin_monotonic_ns;
+  if (outcome != CounterOutcome::kOpen) record.end_monotonic_ns = MonotonicNs();
+  record.outcome = outcome;
+  record.cupti_result = static_cast<uint64_t>(result);
+  record.range_count = slot.session->next_order();
+  record.push_ns = slot.armed.push_ns;
+  record.pop_ns = slot.armed.pop_ns;
+  record.idle_wait_ns = slot.armed.idle_wait_ns;
+  record.completion_wait_ns = slot.armed.completion_wait_ns;
+  const RangeSessionCosts& costs = slot.session->costs();
+  record.enable_ns = costs.enable_ns;
+  record.start_ns = costs.start_ns;
+  record.stop_ns = costs.stop_ns;
+  record.decode_ns = costs.decode_ns;
+  record.disable_ns = costs.disable_ns;
+  parts_.writer->PostCounters(record);
+}
+
+// The device is quiet, or nothing of the session can be waited for.
+void Sampler::CloseSession(Slot* slot, CounterOutcome outcome) {
+  std::vector<RangeValues> values;
+  std::vector<double> peaks;
+  RangeSession::Failure failure;
+  const bool entered = WithContext(slot->armed.context, [&] {
+    // The range of an abandoned launch, which has ended by now.
+    if (slot->armed.abandoned.load(std::memory_order_acquire)) (void)slot->session->Pop();
+    failure = slot->session->Close(&values, &peaks);
+    if (slot->armed.done != nullptr && parts_.cuda->cuEventDestroy_v2 != nullptr) {
+      (void)parts_.cuda->cuEventDestroy_v2(slot->armed.done);
+    }
+  });
+  if (!entered) {
+    slot->session->Abandon();
+    outcome = CounterOutcome::kContextGone;
+  }
+  const uint32_t pushed = slot->session->next_order();
+  if (values.size() < pushed) Stats().Add(StatId::kCounterRangesLost, pushed - values.size());
+  if (!peaks.empty()) {
+    for (Device& device : devices_) {
+      if (device.device_id == slot->armed.device_id) device.peaks_read = true;
+    }
+    parts_.writer->PostCounters(MakeDevicePeaks(slot->armed.device_id, MonotonicNs(), peak_metrics_, peaks));
+  }
+  ReadValues(*slot, std::move(values));
+  int result = failure.failed() ? failure.result : slot->armed.failed_result;
+  if (result != 0 && outcome == CounterOutcome::kComplete) {
+    outcome = CounterOutcome::kFailed;
+    Stats().Add(StatId::kCounterSessionsFailed);
+    parts_.tally->session_failures.fetch_add(1, std::memory_order_relaxed);
+    parts_.writer->Post(
+        DiagnosticItem{StatId::kCounterSessionsFailed,
+                       "counters of group " + plan_.groups[slot->group].name + ": " +
+                           (failure.failed() ? failure.call : "cuptiRangeProfilerPushRange or PopRange") +
+                           " returned " + std::to_string(result)});
+  }
+  PostSession(*slot, outcome, result);
+}
+
+void Sampler::CloseWindow(bool back_to_timing) {
+  const uint64_t begin_ns = MonotonicNs();
+  const bool ending = finish_.load(std::memory_order_acquire) || contexts_ending_.load(std::memory_order_seq_cst) != 0;
+  parts_.launches->Forbid();
+  const bool no_range = parts_.launches->Disarm(ending ? kLastHoldNs : kRangeEndNs);
+  in_counters_ = false;
+  // Left by its launch, or by us: both wait for a quiet device.
+  const auto leave_open = [&](std::unique_ptr<Slot> slot) {
+    if (slot->armed.abandoned.load(std::memory_order_acquire)) Stats().Add(StatId::kCounterSessionsAbandoned);
+    recovery_pause_ns_ = 0;
+    next_recovery_ns_ = 0;
+    left_open_.push_back(std::move(slot));
+  };
+  const bool quiet = no_range && Quiesce(ending ? kLastHoldNs : kLongestHoldNs, !ending);
+  const uint64_t quiet_ns = MonotonicNs();
+  for (auto& slot : slots_) {
+    const bool abandoned = slot->armed.abandoned.load(std::memory_order_acquire);
+    if (quiet && !abandoned && !slot->armed.context_lost.load(std::memory_order_acquire)) {
+      CloseSession(slot.get(), CounterOutcome::kComplete);
+    } else {
+      leave_open(std::move(slot));
+    }
+  }
+  slots_.clear();
+  if (back_to_timing) {
+    // Also where the device stays busy: an open session without ranges changes no timing (measured), and a program
+    // without timings would be worse off.
+    (void)parts_.recording->SwitchTo(WindowKind::kCounters, WindowKind::kTiming);
+  }
+  if (quiet) {
+    Resume();
+    parts_.tally->Spend(MonotonicNs() - quiet_ns);
+  }
+  parts_.tally->rotation_ns.Add(open_ns_ + (MonotonicNs() - begin_ns));
+  if (left_open_.empty()) touches_contexts_.store(false, std::memory_order_seq_cst);
+}
+
+// Sessions that were left open are ended once the device is quiet; until then their contexts get no other.
+void Sampler::Recover() {
+  recovery_pause_ns_ = std::clamp(recovery_pause_ns_ * 2, kFirstRecoveryPauseNs, kLongestRecoveryPauseNs);
+  next_recovery_ns_ = MonotonicNs() + recovery_pause_ns_;
+  touches_contexts_.store(true, std::memory_order_seq_cst);
+  if (contexts_ending_.load(std::memory_order_seq_cst) == 0 && Quiesce(kShortestSleepNs, false)) {
+    const uint64_t quiet_ns = MonotonicNs();
+    std::erase_if(left_open_, [&](const std::unique_ptr<Slot>& slot) {
+      if (slot->armed.context_lost.load(std::memory_order_acquire)) return false;
+      CloseSession(slot.get(), slot->armed.abandoned.load(std::memory_order_acquire) ? CounterOutcome::kAbandoned
+                                                                                     : CounterOutcome::kComplete);
+      return true;
+    });
+    Resume();
+    parts_.tally->Spend(MonotonicNs() - quiet_ns);
+  }
+  touches_contexts_.store(false, std::memory_order_seq_cst);
+}
+
+// The last chance: what cannot be read now is lost.
+void Sampler::EndSessions() {
+  if (left_open_.empty()) return;
+  const bool quiet = Quiesce(kLastHoldNs, false);
+  for (auto& slot : left_open_) {
+    const bool abandoned = slot->armed.abandoned.load(std::memory_order_acquire);
+    if (quiet && !slot->armed.context_lost.load(std::memory_order_acquire)) {
+      CloseSession(slot.get(), abandoned ? CounterOutcome::kAbandoned : CounterOutcome::kComplete);
+      continue;
+    }
+    Stats().Add(StatId::kCounterRangesLost, slot->session->next_order());
+    slot->session->Abandon();
+    PostSession(*slot, abandoned ? CounterOutcome::kAbandoned : CounterOutcome::kContextGone, 0);
+    // A launch callback may still look at it: its memory stays.
+    (void)slot.release();
+  }
+  left_open_.clear();
+  if (quiet) Resume();
+}
+
+void Sampler::BeforeContextEnds() noexcept {
+  contexts_ending_.fetch_add(1, std::memory_order_seq_cst);
+  wake_.Signal();
+  if (!WaitUntil([this] { return !touches_contexts_.load(std::memory_order_seq_cst) || finished(); },
+                 kContextEndWaitNs)) {
+    Stats().Add(StatId::kUnloadWaitTimedOut);
+  }
+}
+
+}  // namespace gx::inject

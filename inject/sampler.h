@@ -1,0 +1,149 @@
+// The thread that takes hardware counters of the running program: plans groups once there is something to count,
+// decides about four times a second what to do (counter_schedule.h), and changes between timing and counter windows.
+// What happens around a single launch is in launch_sampler.h.
+//
+// A change of windows holds launches back, waits until calls under way have returned and every context is idle (all
+// bounded; otherwise it is tried again later), and only then switches: CUPTI's calls wait for a busy context without a
+// limit, and a kernel that waits for a later launch would never end.
+//
+// A fault ends sampling, with a counter and a note in the trace, and nothing else.
+#ifndef GPUEXEC_INJECT_SAMPLER_H_
+#define GPUEXEC_INJECT_SAMPLER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "inject/config.h"
+#include "inject/counter_planner.h"
+#include "inject/counter_schedule.h"
+#include "inject/cupti_api.h"
+#include "inject/launch_sampler.h"
+#include "inject/metric_catalog.h"
+#include "inject/range_session.h"
+#include "inject/recording.h"
+#include "inject/writer.h"
+
+namespace gx::inject {
+
+class Sampler {
+ public:
+  struct Parts {
+    const Config* config = nullptr;
+    const CuptiApi* cupti = nullptr;
+    const CudaApi* cuda = nullptr;
+    const ThreadQueues* queues = nullptr;
+    const ContextTable* contexts = nullptr;
+    const StreamTable* streams = nullptr;
+    const ContextBehaviour* behaviour = nullptr;
+    CaptureGate* captures = nullptr;
+    LaunchHold* hold = nullptr;
+    Recording* recording = nullptr;
+    Writer* writer = nullptr;
+    SamplingNeeds* needs = nullptr;
+    SamplingDenyList* deny = nullptr;
+    SamplingWatchdog* watchdog = nullptr;
+    SamplingTally* tally = nullptr;
+    LaunchSampler* launches = nullptr;
+    uint64_t start_monotonic_ns = 0;
+  };
+  void Attach(const Parts& parts) { parts_ = parts; }
+
+  // The thread's body: returns once Finish was called and the open session has been read.
+  void Run();
+  // [MT] Asks for the end.
+  void Finish() noexcept;
+  bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
+  // Whatever ended Run: nobody need wait for it any more.
+  void MarkFinished() noexcept { finished_.store(true, std::memory_order_release); }
+
+  // [flusher] About ten times a second: notices calls of ours that do not come back, says so, and ends sampling.
+  // Another thread than the sampler's, which may be the one that is stuck.
+  void Watch();
+
+  // [program] Around a call that may destroy a context: sessions are read and closed before it, bounded, and none is
+  // opened until it returns.
+  void BeforeContextEnds() noexcept;
+  void AfterContextEnds() noexcept { contexts_ending_.fetch_sub(1, std::memory_order_seq_cst); }
+
+ private:
+  struct Slot {
+    ArmedSession armed;
+    std::unique_ptr<RangeSession> session;
+    uint32_t window_id = 0;
+    uint64_t begin_monotonic_ns = 0;
+    uint32_t group = 0;
+  };
+  struct Device {
+    uint32_t device_id = 0;
+    bool usable = false;  // Its groups are those of the plan.
+    bool peaks_read = false;
+    bool access_told = false;  // That its counters may be read.
+  };
+  enum class Stage { kWaiting, kSampling, kOff };
+
+  // Each returns when the thread should look again.
+  uint64_t StepOnce();
+  uint64_t Decide();
+
+  bool Prepare();
+  bool LoadApis(uint32_t device_id);
+  bool CheckDevice(uint32_t device_id, std::string* chip);
+  void PlanFor(uint32_t device_id, const std::string& chip);
+  void AddDevice(uint32_t device_id);
+  void TurnOff() noexcept;
+  void RefuseAccess(uint32_t device_id, int result, const char* call);
+
+  // A context of each device that may be sampled now.
+  std::vector<std::pair<uint32_t, void*>> EligibleContexts() const;
+  bool MayHaveSession(uint32_t context_id, const void* context) const;
+  bool Quiesce(uint64_t limit_ns, bool patient);
+  void Resume() noexcept;
+  bool AllIdle();
+  template <typename Body>
+  bool WithContext(CUcontext context, Body&& body);
+
+  bool OpenWindow(uint32_t group, uint64_t cost_limit_ns);
+  bool OpenSession(uint32_t context_id, void* context, uint32_t group);
+  void CloseWindow(bool back_to_timing);
+  void CloseSession(Slot* slot, CounterOutcome outcome);
+  void ReadValues(const Slot& slot, std::vector<RangeValues> values);
+  void PostSession(const Slot& slot, CounterOutcome outcome, int result);
+  void Recover();
+  void EndSessions();
+
+  Parts parts_;
+  Pulse wake_;
+  std::atomic<bool> finish_{false};
+  std::atomic<bool> finished_{false};
+  std::atomic<int32_t> contexts_ending_{0};
+  std::atomic<bool> touches_contexts_{false};
+
+  // The thread's own.
+  Stage stage_ = Stage::kWaiting;
+  ProfilerHostApi host_;
+  RangeProfilerApi range_;
+  std::string chip_;
+  CounterPlan plan_;
+  std::vector<std::string> peak_metrics_;
+  std::vector<Device> devices_;
+  std::optional<CounterSchedule> schedule_;
+  bool in_counters_ = false;
+  bool window_is_lost_ = false;  // The schedule has to be told that its window is over.
+  uint32_t group_ = 0;
+  uint64_t open_ns_ = 0;                          // What opening the present window took.
+  std::vector<std::unique_ptr<Slot>> slots_;      // Armed.
+  std::vector<std::unique_ptr<Slot>> left_open_;  // To be closed when the device is idle: abandoned, or it was busy.
+  uint32_t last_session_id_ = 0;
+  uint64_t next_rank_ns_ = 0;
+  uint32_t turn_ = 0;  // Several contexts of a device take turns.
+  uint64_t next_recovery_ns_ = 0;
+  uint64_t recovery_pause_ns_ = 0;
+};
+
+}  // namespace gx::inject
+
+#endif  // GPUEXEC_INJECT_SAMPLER_H_
