@@ -17,8 +17,10 @@ Readiness AskStream(const CudaApi& cuda, CUstream stream) noexcept {
 Readiness AskContext(const CudaApi& cuda, const StreamTable& streams, CUcontext context, uint64_t thread) noexcept {
   if (streams.DoubtOf(context, thread) != IdleDoubt::kNone) return Readiness::kError;
   Readiness readiness = AskStream(cuda, CU_STREAM_LEGACY);
-  // A thread of ours has launched nothing in its own default stream; asking would make it one.
-  if (readiness == Readiness::kReady && thread != 0) readiness = AskStream(cuda, CU_STREAM_PER_THREAD);
+  // Not where it is not used: asking might make it.
+  if (readiness == Readiness::kReady && streams.UsesPerThread(context, thread)) {
+    readiness = AskStream(cuda, CU_STREAM_PER_THREAD);
+  }
   if (readiness != Readiness::kReady) return readiness;
   streams.ForEach(context, [&](void* stream) {
     readiness = AskStream(cuda, static_cast<CUstream>(stream));

@@ -168,6 +168,9 @@
   X(cuModuleLoadFatBinary, kModuleLoad, false)           \
   X(cuLibraryLoadData, kModuleLoad, false)               \
   X(cuLibraryLoadFromFile, kModuleLoad, false)           \
+  X(cuFuncLoad, kModuleLoad, false)                      \
+  X(cuGraphInstantiateWithParams, kHostWork, false)      \
+  X(cuGraphInstantiateWithParams_ptsz, kHostWork, false) \
   X(cuStreamCreate, kStreamCreate, false)                \
   X(cuStreamCreateWithPriority, kStreamCreate, false)    \
   X(cuGreenCtxStreamCreate, kStreamCreate, false)        \

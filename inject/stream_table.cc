@@ -114,6 +114,13 @@ IdleDoubt StreamTable::DoubtOf(const void* context, uint64_t thread) const noexc
   return IdleDoubt::kNone;
 }
 
+bool StreamTable::UsesPerThread(const void* context, uint64_t thread) const noexcept {
+  const ContextEntry* entry = Find(context);
+  if (entry == nullptr || thread == 0) return false;
+  const uint64_t owner = entry->per_thread.load(std::memory_order_acquire);
+  return owner == thread || owner == kSeveral;
+}
+
 uint32_t StreamTable::Count(const void* context) const noexcept {
   uint32_t count = 0;
   ForEach(context, [&](void*) {

@@ -44,9 +44,11 @@ class StreamTable {
   // [MT] For good.
   void NoteGreenContext() noexcept { green_.store(true, std::memory_order_release); }
 
-  // [MT] kNone: a thread that asks every stream of ForEach, the legacy default stream and its own default stream knows
-  // whether the context is idle. `thread`: the one that asks, 0 for a thread of ours.
+  // [MT] kNone: a thread that asks every stream of ForEach, the legacy default stream and, where it works in it, its
+  // own default stream knows whether the context is idle. `thread`: the one that asks, 0 for a thread of ours.
   IdleDoubt DoubtOf(const void* context, uint64_t thread) const noexcept;
+  // [MT] Whether the thread was noted to work in its own default stream.
+  bool UsesPerThread(const void* context, uint64_t thread) const noexcept;
 
   // [MT] Calls visit(CUstream) for the context's streams until it returns false. A stream that is destroyed meanwhile
   // may still be visited: callers hold launches and calls back, or take an error as "not idle".
