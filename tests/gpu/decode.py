@@ -70,6 +70,10 @@ class Decoder:
         checksum = (self.hidden.float() * self.ramp).sum().item()
         print(f"decode {label}: checksum {checksum:.2f}")
 
+    def print_hash(self, label):
+        caches = [layer[part] for layer in self.layers for part in ("keys", "values")]
+        gpu_program.print_hash(f"decode {label}", [self.hidden] + caches)
+
 
 def main():
     arguments = gpu_program.parse_arguments(
@@ -80,19 +84,28 @@ def main():
     torch.set_grad_enabled(False)
     torch.manual_seed(1)
     state = {}
+    times = gpu_program.StepTimes(arguments.step_times)
 
     def set_up():
         state["decoder"] = Decoder(torch)
 
     def eager_phase(steps):
         def run():
-            for _ in range(steps):
-                state["decoder"].step()
+            with times.step("phase"):
+                for _ in range(steps):
+                    with times.step():
+                        state["decoder"].step()
+                torch.cuda.synchronize()
 
         return run
 
+    def finish(label):
+        state["decoder"].print_checksum(label)
+        if arguments.hash:
+            state["decoder"].print_hash(label)
+
     def finish_eager():
-        state["decoder"].print_checksum("eager")
+        finish("eager")
 
     def capture():
         decoder = state["decoder"]
@@ -115,7 +128,7 @@ def main():
         return run
 
     def finish_graph():
-        state["decoder"].print_checksum("graph")
+        finish("graph")
 
     phases = [set_up]
     phases += [eager_phase(n) for n in gpu_program.chunks(arguments.steps, STEPS_PER_PHASE)]
@@ -125,6 +138,7 @@ def main():
         phases += [replay_phase(n) for n in gpu_program.chunks(arguments.steps, STEPS_PER_PHASE)]
         phases += [finish_graph]
     gpu_program.run_phases(phases, arguments.count_with_torch_profiler)
+    times.write()
 
 
 if __name__ == "__main__":

@@ -5,11 +5,15 @@ plain run just calls them. With --count-with-torch-profiler FILE each phase runs
 (one session for a whole program would run into the profiler's buffer limit), and FILE receives, as JSON, how many
 kernels there were: in all, by name, and by name with grid and block. Copies and fills are not kernels.
 
-Standard output holds rounded checksums only: no times and no counts, so that two runs can be compared byte for byte.
+Standard output holds rounded checksums only: no times and no counts, so that two runs can be compared byte for byte. With
+--hash it also holds a hash of every byte of the results. With --step-times FILE, FILE receives a line `step BEGIN END` for
+each step, nanoseconds of CLOCK_MONOTONIC on the host.
 """
 
 import argparse
 import collections
+import contextlib
+import hashlib
 import json
 import os
 import sys
@@ -28,6 +32,8 @@ def parse_arguments(description, default_steps, add_options=None):
         metavar="FILE",
         help="run under PyTorch's profiler and write its kernel counts to FILE as JSON",
     )
+    parser.add_argument("--hash", action="store_true", help="print a hash of every byte of the results")
+    parser.add_argument("--step-times", metavar="FILE", help="write when each step began and ended")
     if add_options:
         add_options(parser)
     arguments = parser.parse_args()
@@ -40,6 +46,43 @@ def chunks(steps, size):
     """[size, size, ..., rest] with the sum `steps`."""
     whole = [size] * (steps // size)
     return whole + ([steps % size] if steps % size else [])
+
+
+class StepTimes:
+    """Times steps as the host sees them; writes them when the program ends."""
+
+    def __init__(self, path):
+        self._path = path
+        self._steps = []
+
+    @contextlib.contextmanager
+    def step(self, kind="step"):
+        begin = time.monotonic_ns()
+        yield
+        self._steps.append((kind, begin, time.monotonic_ns()))
+
+    def write(self):
+        if self._path:
+            with open(self._path, "w", encoding="utf-8") as file:
+                for step in self._steps:
+                    print(*step, file=file)
+
+
+def read_step_times(path, kind="step"):
+    """[(begin, end)] of the steps of one kind, ns."""
+    with open(path, encoding="utf-8") as file:
+        rows = [line.split() for line in file]
+    return [(int(begin), int(end)) for name, begin, end in rows if name == kind]
+
+
+def print_hash(label, tensors):
+    """SHA-256 over the bytes of the tensors, one after another."""
+    import torch
+
+    digest = hashlib.sha256()
+    for tensor in tensors:
+        digest.update(tensor.detach().contiguous().view(torch.uint8).cpu().numpy().tobytes())
+    print(f"{label}: sha256 {digest.hexdigest()}")
 
 
 def run_phases(phases, count_file):

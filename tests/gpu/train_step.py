@@ -40,6 +40,8 @@ def main():
                 if step == 0:
                     print(f"train: first loss {loss.item():.4f}")
         print(f"train: last loss {loss.item():.4f}")
+        if arguments.hash:
+            gpu_program.print_hash("train", [loss.reshape(1)] + list(state["model"].parameters()))
 
     gpu_program.run_phases([set_up, train], arguments.count_with_torch_profiler)
 

@@ -1,0 +1,198 @@
+"""What hardware counters cost a PyTorch decode loop, against ncu on the same metrics: pairs in turn, in one run.
+
+  check_cost.py --inject LIBRARY --scratch DIR --samples FILE [--pairs N] [--steps N] [--long-steps N] [--seconds N]
+
+A pair is the program bare, under gpuexec (core set, GPUEXEC_BUDGET=off) and under ncu (`--filter-mode per-launch-config -c 1`,
+the metrics of the groups that gpuexec planned). What gpuexec adds is its time inside calls (the sessions of the trace) and
+what the steps that overlap a counter window, or the switch into it, took longer than the run's other steps. Calls on the
+program's threads are inside of steps, so two figures are given: the larger of the two, and their sum. What ncu adds is the
+wall time of the process beyond the bare one; of the steps alone, as a second figure.
+
+Where the steps end before every group has been counted, that is said, and a longer run (--long-steps) tells what the whole
+set costs. --samples FILE gets every figure of every pair.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+import check_ncu
+import counter_packets
+import coverage
+import gpu_program
+import rows as rows_module
+import trace_file
+
+# The project's own bar.
+LEAST_RATIO = 20
+LIMIT_OF_ONE_RUN_S = 120
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "decode.py")
+
+
+class Run:
+    """One process: its wall time, and of its steps."""
+
+    def __init__(self, arguments, name, steps, prefix=(), settings=None):
+        self.steps_path = os.path.join(arguments.scratch, f"{name}.steps")
+        command = [*prefix, sys.executable, PROGRAM, "--eager-only", "--steps", str(steps), "--step-times", self.steps_path]
+        environment = {k: v for k, v in os.environ.items()
+                       if not k.startswith("GPUEXEC_") and k != "CUDA_INJECTION64_PATH"} | (settings or {}) | {"LC_ALL": "C"}
+        begin = time.monotonic()
+        with open(os.path.join(arguments.scratch, f"{name}.err"), "w", encoding="utf-8") as errors:
+            code = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=errors,
+                                  timeout=LIMIT_OF_ONE_RUN_S, check=False).returncode
+        self.wall_s = time.monotonic() - begin
+        if code != 0:
+            raise ValueError(f"{name}: exit code {code}, see {name}.err")
+        self.steps = gpu_program.read_step_times(self.steps_path)
+        # Steps and the waits after every few of them.
+        self.loop_s = sum(end - begin for begin, end in gpu_program.read_step_times(self.steps_path, "phase")) / 1e9
+
+
+def overlaps(step, spans):
+    return any(begin < step[1] and step[0] < end for begin, end in spans)
+
+
+def counter_spans(counters):
+    """[(begin, end)] of counter windows, with the switches into them."""
+    return [
+        (window.begin_ns - window.switch_cost_ns, window.end_ns if window.end_ns is not None else 1 << 63)
+        for window in counters.windows_of(counter_packets.WINDOW_COUNTERS)
+    ]
+
+
+class Added:
+    """Seconds that gpuexec added to a run."""
+
+    def __init__(self, run, trace):
+        counters = trace.counters
+        spans = counter_spans(counters)
+        # A switch back is in the step after the window.
+        inside, outside = [], []
+        last_inside = False
+        for step in run.steps:
+            in_window = overlaps(step, spans)
+            (inside if in_window or last_inside else outside).append((step[1] - step[0]) / 1e9)
+            last_inside = in_window
+        self.usual_step_s = statistics.median(outside or inside)
+        self.slowdown_s = sum(inside) - len(inside) * self.usual_step_s
+        self.steps_inside = len(inside)
+        self.program_calls_s = sum(session.program_ns for session in counters.sessions.values()) / 1e9
+        self.switch_calls_s = sum(session.switch_ns for session in counters.sessions.values()) / 1e9
+        self.calls_s = self.program_calls_s + self.switch_calls_s
+        self.most_s = self.calls_s + max(0.0, self.slowdown_s)
+        self.least_s = max(self.calls_s, self.slowdown_s)
+        self.complete_share, _ = coverage.complete_share(trace)
+        self.sessions = len(counters.sessions)
+        self.samples = len(counters.samples)
+
+
+def under_gpuexec(arguments, name, steps):
+    path = os.path.join(arguments.scratch, f"{name}.pb")
+    run = Run(arguments, name, steps, settings={"CUDA_INJECTION64_PATH": arguments.inject, "GPUEXEC_OUTPUT": path,
+                                                "GPUEXEC_COUNTERS": "core", "GPUEXEC_BUDGET": "off"})
+    trace = trace_file.read(path)
+    return run, trace, Added(run, trace)
+
+
+def planned_metrics(trace):
+    metrics = []
+    for group in trace.counters.planned_groups() or trace.counters.groups.values():
+        metrics += [m for m in group.metrics if m not in metrics and not m.endswith(".peak_sustained")]
+    if not metrics:
+        raise ValueError("the trace has no groups of metrics")
+    return metrics
+
+
+def under_ncu(arguments, name, metrics):
+    ncu = check_ncu.find_ncu()
+    if ncu is None:
+        raise ValueError("no ncu found")
+    prefix = [ncu, "--clock-control", "none", "--cache-control", "none", "--filter-mode", "per-launch-config",
+              "--launch-count", "1", "--csv", "--page", "raw", "--metrics", ",".join(metrics),
+              "--log-file", os.path.join(arguments.scratch, f"{name}.csv")]
+    return Run(arguments, name, arguments.steps, prefix=prefix)
+
+
+def spread(values, digits=1):
+    return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f} to {max(values):.{digits}f})"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for option in ("--inject", "--scratch", "--samples"):
+        parser.add_argument(option, required=True)
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--long-steps", type=int, default=2500, help="0: no longer run")
+    parser.add_argument("--seconds", type=float, default=240, help="no pair is begun that would not end by then")
+    parser.add_argument("--label", default="cost")
+    parser.add_argument("--rows", metavar="FILE")
+    arguments = parser.parse_args()
+    rows, label = rows_module.Rows(arguments.rows), arguments.label
+    began, pairs, problem, long_run, longest_s = time.monotonic(), [], "", None, 0.0
+    with open(arguments.samples, "w", encoding="utf-8") as samples:
+        print("pair", "bare_wall_s", "bare_loop_s", "gpuexec_wall_s", "gpuexec_loop_s", "calls_program_s", "calls_switching_s",
+              "slowdown_s", "steps_in_windows", "usual_step_ms", "sessions", "samples", "complete_share", "ncu_wall_s",
+              "ncu_loop_s", sep="\t", file=samples)
+        try:
+            # The first run of all fills the caches of files.
+            Run(arguments, "warm_up", 10)
+            for number in range(1, arguments.pairs + 1):
+                pair_began = time.monotonic()
+                if pair_began - began + longest_s > arguments.seconds:
+                    break
+                bare = Run(arguments, f"bare_{number}", arguments.steps)
+                ours, trace, added = under_gpuexec(arguments, f"gpuexec_{number}", arguments.steps)
+                theirs = under_ncu(arguments, f"ncu_{number}", planned_metrics(trace))
+                pairs.append((bare, ours, added, theirs))
+                print(number, f"{bare.wall_s:.3f}", f"{bare.loop_s:.3f}", f"{ours.wall_s:.3f}", f"{ours.loop_s:.3f}",
+                      f"{added.program_calls_s:.4f}", f"{added.switch_calls_s:.4f}", f"{added.slowdown_s:.4f}",
+                      added.steps_inside, f"{1e3 * added.usual_step_s:.3f}", added.sessions, added.samples,
+                      f"{added.complete_share:.4f}", f"{theirs.wall_s:.3f}", f"{theirs.loop_s:.3f}", sep="\t", file=samples,
+                      flush=True)
+                longest_s = max(longest_s, time.monotonic() - pair_began)
+            if arguments.long_steps and time.monotonic() - began < arguments.seconds:
+                long_run = under_gpuexec(arguments, "gpuexec_long", arguments.long_steps)
+        except (OSError, ValueError, KeyError, trace_file.DamagedTrace, subprocess.TimeoutExpired) as error:
+            problem = f"{type(error).__name__}: {error}"
+    rows.equal(f"{label}: runs that failed", "none", problem or "none")
+    rows.add(f"{label}: pairs", f"{arguments.pairs}", len(pairs), len(pairs) == arguments.pairs)
+    if not pairs:
+        return rows.finish()
+    ncu_added = [theirs.wall_s - bare.wall_s for bare, _, _, theirs in pairs]
+    ncu_loop_added = [theirs.loop_s - bare.loop_s for bare, _, _, theirs in pairs]
+
+    def ratios(added, ours):
+        return [a / max(o, 1e-9) for a, o in zip(added, ours)]
+
+    least, most = [p[2].least_s for p in pairs], [p[2].most_s for p in pairs]
+    ratio = ratios(ncu_added, least)
+    rows.add(f"{label}: times cheaper than ncu (calls, and slowdown beyond them)", f">= {LEAST_RATIO}", spread(ratio),
+             statistics.median(ratio) >= LEAST_RATIO)
+    rows.add(f"{label}: times cheaper than ncu, calls and slowdown added up", "-", spread(ratios(ncu_added, most)), True)
+    rows.add(f"{label}: times cheaper than ncu, of ncu the steps alone", "-", spread(ratios(ncu_loop_added, least)), True)
+    rows.add(f"{label}: seconds added, gpuexec: calls; slowdown of steps", "-",
+             f"{spread([p[2].calls_s for p in pairs], 3)}; {spread([p[2].slowdown_s for p in pairs], 3)}", True)
+    rows.add(f"{label}: of the calls on the program's threads; switching", "-",
+             f"{spread([p[2].program_calls_s for p in pairs], 3)}; {spread([p[2].switch_calls_s for p in pairs], 3)}", True)
+    rows.add(f"{label}: seconds added, ncu: process; steps", "-", f"{spread(ncu_added, 2)}; {spread(ncu_loop_added, 2)}", True)
+    rows.add(f"{label}: wall seconds: bare; gpuexec (with its tracing)", "-",
+             f"{spread([p[0].wall_s for p in pairs], 2)}; {spread([p[1].wall_s for p in pairs], 2)}", True)
+    rows.add(f"{label}: samples, sessions; share of GPU time with every core group", "-",
+             f"{spread([p[2].samples for p in pairs], 0)}, {spread([p[2].sessions for p in pairs], 0)}; "
+             f"{spread([100 * p[2].complete_share for p in pairs])} %", True)
+    if long_run:
+        _, _, added = long_run
+        rows.add(f"{label}: {arguments.long_steps} steps: calls; slowdown; share of GPU time with every core group", "-",
+                 f"{added.calls_s:.3f} s; {added.slowdown_s:.3f} s; {100 * added.complete_share:.1f} %", True)
+        rows.add(f"{label}: times cheaper than ncu at {arguments.steps} steps, gpuexec at {arguments.long_steps}", "-",
+                 spread(ratios(ncu_added, [added.least_s] * len(pairs))), True)
+    return rows.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

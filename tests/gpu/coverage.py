@@ -1,0 +1,53 @@
+"""Which share of the GPU time of a traced program has samples of every group of counters that was planned."""
+
+import math
+
+import counter_packets
+
+SAMPLES_WANTED = 3
+_TENSOR_CYCLES = ("sm__pipe_tensor_cycles_active_v2.sum", "sm__pipe_tensor_cycles_active.sum")
+
+
+def tensor_active(trace):
+    """Signatures of which a sample showed the tensor pipe at work."""
+    active = set()
+    for metric in _TENSOR_CYCLES:
+        for signature, values in trace.counters.values_by_signature(metric, only_clean=False).items():
+            if any(not math.isnan(value) and value > 0 for value in values):
+                active.add(signature)
+    return active
+
+
+def missing_groups(trace, device_id=0):
+    """{signature iid: [(group's name, samples)] of planned groups with fewer samples than wanted}, of every signature that was
+    timed. Spare groups are not asked for, tensor groups only where the tensor pipe was at work."""
+    groups = [group for group in trace.counters.planned_groups(device_id) if not group.spare]
+    if not groups:
+        raise ValueError("the trace plans no groups of counters")
+    counts = {}
+    for sample in trace.counters.samples:
+        if sample.valid and sample.signature_iid:
+            key = (sample.signature_iid, sample.group_iid)
+            counts[key] = counts.get(key, 0) + 1
+    active = tensor_active(trace)
+    missing = {}
+    for signature in trace.durations_ns:
+        wanted = [g for g in groups if g.kind != counter_packets.KIND_TENSOR or signature in active]
+        missing[signature] = [
+            (group.name, counts.get((signature, group.iid), 0))
+            for group in wanted
+            if counts.get((signature, group.iid), 0) < SAMPLES_WANTED
+        ]
+    return missing
+
+
+def complete_share(trace):
+    """(share of the timed GPU time of eager launches whose signatures have every group, [(share, signature, missing)] of the
+    others, the largest first)."""
+    missing = missing_groups(trace)
+    times = {signature: sum(durations) for signature, durations in trace.durations_ns.items()}
+    total = sum(times.values())
+    if total == 0:
+        return 0.0, []
+    lacking = sorted(((times[s] / total, s, groups) for s, groups in missing.items() if groups), reverse=True)
+    return 1 - sum(share for share, _, _ in lacking), lacking
