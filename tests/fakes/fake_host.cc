@@ -23,100 +23,11 @@
 #include <utility>
 #include <vector>
 
-#include "tests/fakes/fake_cubin.h"
 #include "tests/fakes/host_driver.h"
+#include "tests/fakes/host_program.h"
 
 namespace gx::fakes {
 namespace {
-
-constexpr int kKernelCount = 5;
-
-class Options {
- public:
-  Options(int argc, char** argv) {
-    for (int i = 2; i < argc; ++i) {
-      const std::string text = argv[i];
-      const size_t equals = text.find('=');
-      if (equals != std::string::npos) values_[text.substr(0, equals)] = text.substr(equals + 1);
-    }
-  }
-  std::string Text(const std::string& name, const std::string& otherwise) const {
-    const auto found = values_.find(name);
-    return found == values_.end() ? otherwise : found->second;
-  }
-  int Number(const std::string& name, int otherwise) const {
-    const auto found = values_.find(name);
-    return found == values_.end() ? otherwise : std::atoi(found->second.c_str());
-  }
-
- private:
-  std::map<std::string, std::string> values_;
-};
-
-void Check(CUresult result, const char* what) {
-  if (result == CUDA_SUCCESS) return;
-  std::printf("%s failed: %d\n", what, static_cast<int>(result));
-  std::fflush(stdout);
-  std::_Exit(3);
-}
-#define GX_CHECK(call) Check(Cuda().call, #call)
-
-// ------------------------------------------------------------------------------------------------- kernels
-
-// Kernels that differ in every attribute. `generation` changes their code, not their names.
-std::string MakeCubin(int generation, int duration_us) {
-  std::vector<KernelCode> kernels;
-  for (int i = 0; i < kKernelCount; ++i) {
-    KernelCode kernel;
-    kernel.name = "_Z7kernel_" + std::to_string(i) + "PfS_i";
-    const auto n = static_cast<uint32_t>(i);
-    kernel.attributes.registers_per_thread = 16 + 8 * n;
-    kernel.attributes.static_shared_memory_bytes = 128 * n;
-    kernel.attributes.local_memory_per_thread_bytes = 16 * n;
-    kernel.attributes.duration_ns = static_cast<uint32_t>(duration_us) * 1000 + 1024 * n;
-    kernel.code = "code " + std::to_string(generation) + " of kernel " + std::to_string(i);
-    kernels.push_back(kernel);
-  }
-  return BuildCubin(kernels);
-}
-
-struct Program {
-  CUcontext context = nullptr;
-  std::string cubin;
-  CUmodule module = nullptr;
-  std::vector<CUfunction> functions;
-};
-
-void LoadKernels(int generation, int duration_us, Program* program) {
-  program->cubin = MakeCubin(generation, duration_us);
-  program->functions.clear();
-  GX_CHECK(cuModuleLoadData(&program->module, program->cubin.data()));
-  for (int i = 0; i < kKernelCount; ++i) {
-    CUfunction function = nullptr;
-    GX_CHECK(cuModuleGetFunction(&function, program->module, ("_Z7kernel_" + std::to_string(i) + "PfS_i").c_str()));
-    program->functions.push_back(function);
-  }
-}
-
-Program Start(const Options& options) {
-  Program program;
-  GX_CHECK(cuInit(0));
-  if (options.Text("context", "primary") == "primary") {
-    GX_CHECK(cuDevicePrimaryCtxRetain(&program.context, options.Number("device", 0)));
-    GX_CHECK(cuCtxSetCurrent(program.context));
-  } else {
-    GX_CHECK(cuCtxCreate_v4(&program.context, nullptr, 0, options.Number("device", 0)));
-  }
-  LoadKernels(0, options.Number("kernel_us", 2), &program);
-  return program;
-}
-
-// The i-th launch of a thread: shapes repeat every 84 launches.
-CUresult LaunchNth(const Program& program, int i, CUstream stream) {
-  const auto n = static_cast<unsigned int>(i);
-  return Cuda().cuLaunchKernel(program.functions[n % kKernelCount], n % 7 + 1, n % 3 + 1, 1, 128, 1, 1, (n % 4) * 1024,
-                               stream, nullptr, nullptr);
-}
 
 // ----------------------------------------------------------------------------------------------- scenarios
 
@@ -432,7 +343,7 @@ int Leave(const Options& options) {
 }
 
 int Main(int argc, char** argv) {
-  const std::map<std::string, std::function<void(const Options&)>> scenarios = {
+  Scenarios scenarios = {
       {"launch", Launch},     {"every", EveryLaunchFunction},
       {"graph", Graph},       {"modules", Modules},
       {"memory", Memory},     {"contexts", Contexts},
@@ -441,6 +352,7 @@ int Main(int argc, char** argv) {
       {"none", None},         {"init", InitOnly},
       {"profiler", Profiler},
   };
+  scenarios.insert(SamplingScenarios().begin(), SamplingScenarios().end());
   const auto scenario = argc < 2 ? scenarios.end() : scenarios.find(argv[1]);
   if (scenario == scenarios.end()) {
     std::fprintf(stderr, "usage: fake_host SCENARIO [name=value ...]; see tests/fakes/README.md\n");

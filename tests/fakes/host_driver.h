@@ -17,11 +17,20 @@
   X(cuCtxDestroy_v2)                   \
   X(cuDevicePrimaryCtxRetain)          \
   X(cuDevicePrimaryCtxRelease_v2)      \
+  X(cuDevicePrimaryCtxReset_v2)        \
+  X(cuCtxEnablePeerAccess)             \
   X(cuCtxSetCurrent)                   \
   X(cuCtxSynchronize)                  \
   X(cuStreamCreate)                    \
   X(cuStreamDestroy_v2)                \
   X(cuStreamSynchronize)               \
+  X(cuStreamQuery)                     \
+  X(cuStreamWaitValue32_v2)            \
+  X(cuLaunchHostFunc)                  \
+  X(cuEventCreate)                     \
+  X(cuEventRecord)                     \
+  X(cuEventQuery)                      \
+  X(cuEventDestroy_v2)                 \
   X(cuStreamBeginCapture_v2)           \
   X(cuStreamEndCapture)                \
   X(cuModuleLoadData)                  \
@@ -40,7 +49,21 @@
   X(cuGraphExecDestroy)                \
   X(cuGraphExecKernelNodeSetParams_v2) \
   X(cuGraphLaunch)                     \
+  X(cuModuleLoadDataEx)                \
   X(cuMemAlloc_v2)                     \
+  X(cuMemAllocManaged)                 \
+  X(cuMemAllocAsync)                   \
+  X(cuMemHostAlloc)                    \
+  X(cuMemHostRegister_v2)              \
+  X(cuMemGetInfo_v2)                   \
+  X(cuIpcOpenMemHandle_v2)             \
+  X(cuMulticastCreate)                 \
+  X(cuMulticastAddDevice)              \
+  X(cuMulticastBindMem)                \
+  X(cuMemcpyHtoDAsync_v2)              \
+  X(cuMemcpyDtoHAsync_v2)              \
+  X(cuMemcpyDtoDAsync_v2)              \
+  X(cuMemsetD8Async)                   \
   X(cuMemcpyHtoD_v2)                   \
   X(cuMemcpyPeer)                      \
   X(cuMemsetD8_v2)

@@ -12,9 +12,12 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "tests/fakes/probe_counters.h"
+
 namespace {
 
 int output = -1;
+void* library = nullptr;
 
 #define GX_PROBE_FUNCTIONS(X)       \
   X(cuptiSubscribe)                 \
@@ -46,11 +49,14 @@ void OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const v
     const auto& api = *static_cast<const CUpti_CallbackData*>(data);
     const bool is_exit = api.callbackSite == CUPTI_API_EXIT;
     if (!is_exit) *api.correlationData = api.correlationId * 3ull;
+    if (is_exit && gx::fakes::ProbeCountersWanted()) gx::fakes::ProbePop(Report);
     Report("api site=%d id=%u function=%s correlation=%u context=%u symbol=%s data_kept=%d result=%d\n",
            static_cast<int>(is_exit), id, api.functionName, api.correlationId, api.contextUid,
            api.symbolName == nullptr ? "-" : api.symbolName,
            static_cast<int>(*api.correlationData == api.correlationId * 3ull),
            is_exit ? static_cast<int>(*static_cast<CUresult*>(api.functionReturnValue)) : 0);
+    if (!is_exit && gx::fakes::ProbeCountersWanted())
+      gx::fakes::ProbePush(library, api.context, api.symbolName, Report);
   } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
     Report("resource id=%u\n", id);
   }
@@ -79,6 +85,7 @@ void OnBufferCompleted(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t vali
 }
 
 void Finish() {
+  if (gx::fakes::ProbeCountersWanted()) gx::fakes::ProbeFinishCounters(Report);
   if (table.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != CUPTI_SUCCESS) return;
   size_t dropped = 0;
   table.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped);
@@ -92,7 +99,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   const char* cupti = getenv("PROBE_CUPTI");
   if (path == nullptr || cupti == nullptr) return 0;
   output = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  void* const library = dlopen(cupti, RTLD_NOW | RTLD_LOCAL);
+  library = dlopen(cupti, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     Report("no cupti\n");
     return 0;
@@ -109,8 +116,12 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   table.cuptiEnableCallback(1, handle, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch);
   table.cuptiEnableDomain(1, handle, CUPTI_CB_DOMAIN_RESOURCE);
   table.cuptiActivityRegisterCallbacks(OnBufferRequested, OnBufferCompleted);
-  const CUptiResult enabled = table.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-  Report("enabled %d\n", static_cast<int>(enabled));
+  // Counters and kernel records disturb each other.
+  const bool both = getenv("PROBE_BOTH") != nullptr;
+  if (both || !gx::fakes::ProbeCountersWanted()) {
+    const CUptiResult enabled = table.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    Report("enabled %d\n", static_cast<int>(enabled));
+  }
   atexit(Finish);
   return 1;
 }
