@@ -132,6 +132,123 @@ TEST_F(RecordingTest, WithoutTimingWindowsOpenAndNoKindIsEnabled) {
   EXPECT_EQ(TheFakeCupti().enabled_kinds_mask.load(), 0u);
 }
 
+TEST_F(RecordingTest, ACounterWindowHasNoKindEnabledAndItsLaunchesAreRecorded) {
+  Attach(true);
+  EXPECT_EQ(recording_.window_kind(), WindowKind::kOff);
+  recording_.Switch(true);
+  EXPECT_EQ(recording_.window_kind(), WindowKind::kTiming);
+  EXPECT_TRUE(recording_.SwitchTo(WindowKind::kTiming, WindowKind::kCounters));
+  EXPECT_EQ(recording_.window_kind(), WindowKind::kCounters);
+  EXPECT_EQ(recording_.window_id().load(), 2u);
+  EXPECT_EQ(TheFakeCupti().enabled_kinds_mask.load(), 0u);
+  EXPECT_TRUE(recording_.SwitchTo(WindowKind::kCounters, WindowKind::kTiming));
+  EXPECT_EQ(recording_.window_kind(), WindowKind::kTiming);
+  EXPECT_EQ(recording_.window_id().load(), 3u);
+  EXPECT_EQ(TheFakeCupti().enabled_kinds_mask.load(), kAllKinds);
+  EXPECT_EQ(parts_.writer->window_kinds().Find(1), WindowKind::kTiming);
+  EXPECT_EQ(parts_.writer->window_kinds().Find(2), WindowKind::kCounters);
+  EXPECT_EQ(parts_.writer->window_kinds().Find(3), WindowKind::kTiming);
+  const auto packet = Written();
+  ASSERT_EQ(packet.window_size(), 5);
+  EXPECT_EQ(packet.window(1).kind(), Window::KIND_TIMING);
+  EXPECT_EQ(packet.window(2).kind(), Window::KIND_COUNTERS);
+  EXPECT_GE(packet.window(2).begin_monotonic_ns(), packet.window(1).end_monotonic_ns());
+  EXPECT_EQ(packet.window(3).window_id(), 2u);
+  EXPECT_GE(packet.window(3).end_monotonic_ns(), packet.window(3).begin_monotonic_ns());
+  EXPECT_EQ(packet.window(4).kind(), Window::KIND_TIMING);
+  EXPECT_GE(packet.window(4).begin_monotonic_ns(), packet.window(3).end_monotonic_ns());
+}
+
+TEST_F(RecordingTest, AChangeFromAnotherKindThanThePresentOneDoesNothing) {
+  Attach(true);
+  EXPECT_FALSE(recording_.SwitchTo(WindowKind::kTiming, WindowKind::kCounters)) << "no window yet";
+  recording_.Switch(true);
+  EXPECT_FALSE(recording_.SwitchTo(WindowKind::kCounters, WindowKind::kTiming));
+  EXPECT_FALSE(recording_.SwitchTo(WindowKind::kTiming, WindowKind::kTiming));
+  EXPECT_FALSE(recording_.SwitchTo(WindowKind::kTiming, WindowKind::kOff));
+  recording_.Switch(false);
+  EXPECT_FALSE(recording_.SwitchTo(WindowKind::kTiming, WindowKind::kCounters)) << "the region is off";
+  EXPECT_FALSE(recording_.SwitchTo(WindowKind::kOff, WindowKind::kCounters));
+  EXPECT_EQ(Written().window_size(), 3);
+}
+
+TEST_F(RecordingTest, TheProgramsOwnSwitchEndsACounterWindow) {
+  Attach(true);
+  recording_.Switch(true);
+  ASSERT_TRUE(recording_.SwitchTo(WindowKind::kTiming, WindowKind::kCounters));
+  recording_.Switch(true);
+  EXPECT_EQ(recording_.window_kind(), WindowKind::kCounters) << "the region is on already";
+  recording_.Switch(false);
+  EXPECT_EQ(recording_.window_kind(), WindowKind::kOff);
+  EXPECT_EQ(recording_.window_id().load(), 0u);
+  EXPECT_FALSE(recording_.SwitchTo(WindowKind::kCounters, WindowKind::kTiming)) << "the sampler hears of it";
+  recording_.Switch(true);
+  EXPECT_EQ(recording_.window_kind(), WindowKind::kTiming);
+  EXPECT_EQ(TheFakeCupti().enabled_kinds_mask.load(), kAllKinds);
+}
+
+TEST_F(RecordingTest, WithoutTimingWindowsTakeTurnsAllTheSame) {
+  Attach(false);
+  recording_.Switch(true);
+  EXPECT_TRUE(recording_.SwitchTo(WindowKind::kTiming, WindowKind::kCounters));
+  EXPECT_TRUE(recording_.SwitchTo(WindowKind::kCounters, WindowKind::kTiming));
+  EXPECT_EQ(TheFakeCupti().enabled_kinds_mask.load(), 0u);
+  EXPECT_EQ(recording_.window_id().load(), 3u);
+}
+
+// What a flush or an enable of CUPTI finds, and does, while a switch is under way.
+struct Inside {
+  int flushes = 0;
+  uint64_t kinds_at_flush = 0;
+  Recording* recording = nullptr;
+  bool second_switch = true;
+};
+Inside& TheInside() {
+  static Inside inside;
+  return inside;
+}
+
+TEST_F(RecordingTest, RecordsOfTheEndedWindowAreAskedForWhileItsKindsAreStillOn) {
+  TheInside() = {};
+  parts_.cupti.cuptiActivityFlushAll = [](uint32_t flag) {
+    ++TheInside().flushes;
+    TheInside().kinds_at_flush = TheFakeCupti().enabled_kinds_mask.load();
+    EXPECT_EQ(flag, 0u);
+    return CUPTI_SUCCESS;
+  };
+  recording_.Attach(&parts_.cupti, &parts_.MakeWriter(), true, parts_.buffers.get());
+  recording_.Switch(true);
+  ASSERT_TRUE(recording_.SwitchTo(WindowKind::kTiming, WindowKind::kCounters));
+  EXPECT_EQ(TheInside().flushes, 0) << "CUPTI holds no buffer";
+  ASSERT_TRUE(recording_.SwitchTo(WindowKind::kCounters, WindowKind::kTiming));
+  CompletedBuffer discarded;
+  ASSERT_NE(parts_.buffers->Take(false, &discarded), nullptr);
+  ASSERT_TRUE(recording_.SwitchTo(WindowKind::kTiming, WindowKind::kCounters));
+  EXPECT_EQ(TheInside().flushes, 1);
+  EXPECT_EQ(TheInside().kinds_at_flush, kAllKinds);
+}
+
+TEST_F(RecordingTest, ARegionThatEndsDuringAChangeEndsRightAfterIt) {
+  TheInside() = {};
+  TheInside().recording = &recording_;
+  parts_.cupti.cuptiActivityDisable = [](CUpti_ActivityKind kind) {
+    TheFakeCupti().enabled_kinds_mask.fetch_and(~(uint64_t{1} << static_cast<uint32_t>(kind)));
+    // The program's thread, in the middle of it.
+    TheInside().recording->Switch(false);
+    TheInside().second_switch = TheInside().recording->SwitchTo(WindowKind::kTiming, WindowKind::kCounters);
+    return CUPTI_SUCCESS;
+  };
+  Attach(true);
+  recording_.Switch(true);
+  EXPECT_TRUE(recording_.SwitchTo(WindowKind::kTiming, WindowKind::kCounters));
+  EXPECT_FALSE(TheInside().second_switch) << "another change is under way";
+  EXPECT_EQ(recording_.window_kind(), WindowKind::kOff);
+  EXPECT_EQ(recording_.window_id().load(), 0u);
+  const auto packet = Written();
+  ASSERT_EQ(packet.window_size(), 5);
+  EXPECT_EQ(packet.window(4).kind(), Window::KIND_OFF);
+}
+
 TEST_F(RecordingTest, ThreadsThatSwitchAtOnceLeaveAWholeAnswer) {
   Attach(true);
   // Two notes a switch at most, and nobody reads them before the end: 43 switches a thread would fill the inbox.

@@ -43,6 +43,9 @@ class WriterParts {
     parts.buffers = buffers.get();
     parts.prober = &prober;
     parts.nvml = &nvml;
+    parts.needs = needs;
+    parts.deny = deny;
+    parts.graphs = graphs;
     HeaderRecord header;
     header.gpuexec_version = "test";
     header.pid = 12;
@@ -76,6 +79,9 @@ class WriterParts {
   std::unique_ptr<ActivityBuffers> buffers = std::make_unique<ActivityBuffers>();
   Prober prober;
   NvmlSampler nvml;
+  SamplingNeeds* needs = nullptr;
+  SamplingDenyList* deny = nullptr;
+  GraphSamplingTable* graphs = nullptr;
   std::unique_ptr<Writer> writer;
 };
 
