@@ -190,18 +190,19 @@ TEST_F(FakeCounters, TheNthCallCanFail) {
 
 // --------------------------------------------------------------------------------------------------- waiting
 
-// A program that hangs for ever, as the real library would have it; ended after a second.
+// A program that hangs for ever, as the real library would have it; ended after two seconds.
 class FakeCountersWait : public FakeCounters {
  protected:
-  FakeLog RunUntilKilled(const std::vector<std::string>& arguments, const std::string& metrics,
-                         const std::string& only) {
+  FakeLog RunUntilKilled(const std::vector<std::string>& arguments, const std::string& metrics, const std::string& only,
+                         const std::string& hang = "") {
     const Environment environment =
-        HostEnvironment(folder_.path(), {{"CUDA_INJECTION64_PATH", GX_FAKES_DIR "/libprobe_injection.so"},
+        HostEnvironment(folder_.path(), {{"FAKE_HANG", hang},
+                                         {"CUDA_INJECTION64_PATH", GX_FAKES_DIR "/libprobe_injection.so"},
                                          {"PROBE_OUTPUT", folder_.File("probe.txt")},
                                          {"PROBE_CUPTI", GX_FAKES_DIR "/libcupti.so.13"},
                                          {"PROBE_COUNTERS", metrics},
                                          {"PROBE_ONLY", only}});
-    std::vector<std::string> command = {"/usr/bin/timeout", "--signal=KILL", "1"};
+    std::vector<std::string> command = {"/usr/bin/timeout", "--signal=KILL", "2"};
     for (const std::string& word : HostCommand(arguments, environment)) command.push_back(word);
     const testing::CommandResult result = testing::RunCommand(command);
     EXPECT_TRUE(result.signal == SIGKILL || result.exit_code == 128 + SIGKILL) << result.out << result.err;
