@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 #include <latch>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -626,6 +627,168 @@ TEST_F(CallbackRouterTest, AnExceptionEndsCapturingAndReachesNobody) {
   Exit(CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);
   EXPECT_EQ(Stat(StatId::kBoundaryExceptions), 1u);
   EXPECT_FALSE(Capturing());
+}
+
+// One call of each kind that brings work to a device.
+constexpr uint32_t kWorkCalls[] = {
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,       CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
+    CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2, CUPTI_DRIVER_TRACE_CBID_cuMemsetD8_v2,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc,     CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData};
+
+TEST_F(CallbackRouterTest, CallsThatBringWorkAreSeenUnderWay) {
+  LaunchHold hold;
+  parts_.hold = &hold;
+  router_.Attach(parts_);
+  for (const uint32_t cbid : kWorkCalls) {
+    Enter(cbid);
+    EXPECT_TRUE(hold.CallsUnderWay(queues_, nullptr)) << cbid;
+    EXPECT_FALSE(hold.CallsUnderWay(queues_, queues_.Current())) << cbid;
+    Exit(cbid);
+    EXPECT_FALSE(hold.CallsUnderWay(queues_, nullptr)) << cbid;
+  }
+  for (const uint32_t cbid : {CUPTI_DRIVER_TRACE_CBID_cuModuleUnload, CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode_v2,
+                              CUPTI_DRIVER_TRACE_CBID_cuMemAllocAsync}) {
+    Enter(cbid);
+    EXPECT_FALSE(hold.CallsUnderWay(queues_, nullptr)) << cbid;
+    Exit(cbid);
+  }
+}
+
+TEST_F(CallbackRouterTest, ACallInsideACallLeavesTheOuterOneUnderWay) {
+  LaunchHold hold;
+  parts_.hold = &hold;
+  router_.Attach(parts_);
+  Enter(kLaunchCbid, &launch_);
+  Enter(CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData);
+  Exit(CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData);
+  EXPECT_TRUE(hold.CallsUnderWay(queues_, nullptr));
+  Exit(kLaunchCbid, &launch_);
+  EXPECT_FALSE(hold.CallsUnderWay(queues_, nullptr));
+  EXPECT_THAT(Events(), SizeIs(1));
+}
+
+TEST_F(CallbackRouterTest, AHeldLaunchBelongsToTheWindowThatIsOpenWhenItGoesOn) {
+  LaunchHold hold(3'600'000'000'000);
+  parts_.hold = &hold;
+  router_.Attach(parts_);
+  ASSERT_TRUE(hold.Hold());
+  std::latch begun(1);
+  std::thread program([&] {
+    begun.count_down();
+    Launch();
+  });
+  begun.wait();
+  window_id_ = 4;
+  hold.Release();
+  program.join();
+  EXPECT_EQ(OnlyEvent<LaunchEvent>().window_id, 4u);
+}
+
+TEST_F(CallbackRouterTest, AThreadWithoutAQueueIsHeldAndSeenToo) {
+  LaunchHold hold(0);
+  parts_.hold = &hold;
+  router_.Attach(parts_);
+  OnThreadWithoutQueue([&] {
+    ASSERT_EQ(queues_.Current(), nullptr);
+    for (const uint32_t cbid : kWorkCalls) {
+      Enter(cbid);
+      EXPECT_TRUE(hold.CallsUnderWay(queues_, nullptr)) << cbid;
+      Exit(cbid);
+      EXPECT_FALSE(hold.CallsUnderWay(queues_, nullptr)) << cbid;
+    }
+    ASSERT_TRUE(hold.Hold());
+    Enter(kLaunchCbid, &launch_);
+    EXPECT_EQ(hold.overrun_count(), 1u) << "it waited for the limit";
+  });
+}
+
+TEST_F(CallbackRouterTest, WithoutAHoldNoCallIsMarked) {
+  for (const uint32_t cbid : kWorkCalls) {
+    Enter(cbid);
+    EXPECT_EQ(queues_.Current()->in_device_call.load(), 0u) << cbid;
+    Exit(cbid);
+  }
+}
+
+TEST_F(CallbackRouterTest, WhatCallsAndResourcesSayIsKeptWhereItIsWanted) {
+  CaptureGate captures;
+  RangeContents contents;
+  auto streams = std::make_unique<StreamTable>();
+  ContextBehaviour behaviour;
+  ReplayMemory replay;
+  parts_.captures = &captures;
+  parts_.contents = &contents;
+  parts_.streams = streams.get();
+  parts_.behaviour = &behaviour;
+  parts_.replay = &replay;
+  router_.Attach(parts_);
+  const auto context = FakeHandle<CUcontext>(kContext);
+  Resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, nullptr);
+
+  auto stream = FakeHandle<CUstream>(16);
+  cuStreamCreate_params create{};
+  create.phStream = &stream;
+  Enter(CUPTI_DRIVER_TRACE_CBID_cuStreamCreate, &create);
+  Exit(CUPTI_DRIVER_TRACE_CBID_cuStreamCreate, &create);
+  EXPECT_EQ(streams->ContextOf(stream), context);
+
+  ASSERT_TRUE(contents.Open(9));
+  cuStreamBeginCapture_v2_params begin{};
+  begin.hStream = stream;
+  Enter(CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, &begin);
+  EXPECT_FALSE(captures.is_open());
+  EXPECT_TRUE(gate_.is_shut()) << "the prober's gate as before";
+  Exit(CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2, &begin);
+  RangeFacts facts;
+  contents.Close(&facts);
+  EXPECT_TRUE(facts.capture_began);
+
+  Exit(CUPTI_DRIVER_TRACE_CBID_cuMemAllocManaged);
+  EXPECT_TRUE(replay.Has(ReplayObstacle::kManaged));
+  Exit(CUPTI_DRIVER_TRACE_CBID_cuIpcOpenMemHandle_v2);
+  EXPECT_TRUE(behaviour.Of(context).ipc_memory);
+
+  CUpti_ResourceData data{};
+  data.context = context;
+  data.resourceHandle.stream = stream;
+  CallbackRouter::Callback(&router_, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, &data);
+  EXPECT_EQ(streams->ContextOf(stream), nullptr);
+  EXPECT_TRUE(captures.is_open()) << "a capture goes with its stream";
+
+  streams->Add(context, stream);
+  Resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, nullptr);
+  EXPECT_EQ(streams->Count(context), 0u);
+  EXPECT_FALSE(behaviour.Of(context).ipc_memory);
+  EXPECT_TRUE(replay.Has(ReplayObstacle::kManaged));
+}
+
+TEST_F(CallbackRouterTest, AContextThatCuptiDoesNotKnowAnyMoreIsForgottenAllTheSame) {
+  ContextBehaviour behaviour;
+  parts_.behaviour = &behaviour;
+  router_.Attach(parts_);
+  const auto context = FakeHandle<CUcontext>(kContext);
+  behaviour.Note(context, ContextTrait::kPeerAccess);
+  TheFakeCupti().ids_refused = true;
+  Resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, nullptr);
+  EXPECT_TRUE(behaviour.Of(context).peer_access);
+  Resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, nullptr);
+  EXPECT_FALSE(behaviour.Of(context).peer_access);
+}
+
+TEST_F(CallbackRouterTest, TheCallsOfCountersAreEnabledForCountersOnly) {
+  size_t followed = 0;
+  for (const uint32_t* cbid = FollowedCalls(); *cbid != 0; ++cbid) ++followed;
+  size_t counters = 0;
+  for (const uint32_t* cbid = CounterCalls(); *cbid != 0; ++cbid) ++counters;
+  router_.EnableCallbacks(nullptr, true);
+  EXPECT_EQ(TheFakeCupti().enabled_callbacks, followed + counters + 12);
+  TheFakeCupti().enabled_callbacks = 0;
+  TheFakeCupti().refused_callback = CUPTI_DRIVER_TRACE_CBID_cuMulticastCreate;
+  router_.EnableCallbacks(nullptr, false);
+  EXPECT_EQ(TheFakeCupti().enabled_callbacks, followed + 12);
+  EXPECT_EQ(Stat(StatId::kCallbacksRefused), 0u);
+  router_.EnableCallbacks(nullptr, true);
+  EXPECT_EQ(Stat(StatId::kCallbacksRefused), 1u);
 }
 
 TEST_F(CallbackRouterTest, EveryCallbackIsEnabledAndRefusalsAreCounted) {

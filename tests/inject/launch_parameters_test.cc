@@ -8,6 +8,7 @@
 #include <cstring>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace gx::inject {
@@ -77,6 +78,107 @@ TEST(ClassifyCall, OnlyThePtszVariantsUseThePerThreadStream) {
   EXPECT_TRUE(ClassifyCall(CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz).per_thread_stream);
   EXPECT_FALSE(ClassifyCall(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch).per_thread_stream);
   EXPECT_TRUE(ClassifyCall(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz).per_thread_stream);
+}
+
+TEST(ClassifyCall, TheCallsOfCountersAreWhatTheyAre) {
+  const std::vector<std::pair<CallKind, std::vector<uint32_t>>> rows = {
+      {CallKind::kCopy,
+       {CUPTI_DRIVER_TRACE_CBID_cuMemcpy, CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2,
+        CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2_ptds, CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2_ptsz,
+        CUPTI_DRIVER_TRACE_CBID_cuMemcpy2DUnaligned_v2, CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DPeerAsync,
+        CUPTI_DRIVER_TRACE_CBID_cuMemcpyPeer, CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_v2,
+        CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DBatchAsync_v2_ptsz, CUPTI_DRIVER_TRACE_CBID_cuMemcpyAtoA_v2}},
+      {CallKind::kMemset,
+       {CUPTI_DRIVER_TRACE_CBID_cuMemsetD8_v2, CUPTI_DRIVER_TRACE_CBID_cuMemsetD16_v2_ptds,
+        CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async, CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D8Async_ptsz}},
+      {CallKind::kHostWork,
+       {CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc, CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc_ptsz,
+        CUPTI_DRIVER_TRACE_CBID_cuStreamAddCallback, CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue32_v2,
+        CUPTI_DRIVER_TRACE_CBID_cuStreamWriteValue64, CUPTI_DRIVER_TRACE_CBID_cuStreamBatchMemOp_v2_ptsz,
+        CUPTI_DRIVER_TRACE_CBID_cuMemPrefetchAsync_v2, CUPTI_DRIVER_TRACE_CBID_cuWaitExternalSemaphoresAsync,
+        CUPTI_DRIVER_TRACE_CBID_cuGraphUpload, CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams}},
+      {CallKind::kModuleLoad,
+       {CUPTI_DRIVER_TRACE_CBID_cuModuleLoad, CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData,
+        CUPTI_DRIVER_TRACE_CBID_cuModuleLoadDataEx, CUPTI_DRIVER_TRACE_CBID_cuModuleLoadFatBinary,
+        CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadData, CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadFromFile}},
+      {CallKind::kStreamCreate, {CUPTI_DRIVER_TRACE_CBID_cuStreamCreateWithPriority}},
+      {CallKind::kStreamDestroy, {CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy, CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2}},
+      {CallKind::kSynchronize, {CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2}},
+      {CallKind::kPeerAccess, {CUPTI_DRIVER_TRACE_CBID_cuCtxEnablePeerAccess, CUPTI_DRIVER_TRACE_CBID_cuMemSetAccess}},
+      {CallKind::kNone,
+       {CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent, CUPTI_DRIVER_TRACE_CBID_cuEventRecord,
+        CUPTI_DRIVER_TRACE_CBID_cuStreamQuery, CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize,
+        CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2}},
+  };
+  for (const auto& [kind, cbids] : rows) {
+    for (const uint32_t cbid : cbids) EXPECT_EQ(ClassifyCall(cbid).kind, kind) << cbid;
+  }
+}
+
+TEST(ClassifyCall, WorkIsWhatRunsOnADevice) {
+  for (const CallKind kind : {CallKind::kLaunch, CallKind::kGraphLaunch, CallKind::kCopy, CallKind::kMemset,
+                              CallKind::kHostWork, CallKind::kModuleLoad}) {
+    EXPECT_TRUE(BringsDeviceWork(kind));
+  }
+  for (const CallKind kind : {CallKind::kNone, CallKind::kGraphAddNode, CallKind::kUnload, CallKind::kCaptureBegin,
+                              CallKind::kStreamCreate, CallKind::kPeerAccess, CallKind::kPoolMemory}) {
+    EXPECT_FALSE(BringsDeviceWork(kind));
+  }
+}
+
+template <typename Params>
+Params WithStream(CUstream Params::*member) {
+  auto in = Zeroed<Params>();
+  in.*member = kStream;
+  return in;
+}
+
+TEST(StreamOf, ReadsTheStreamThatACallNames) {
+  const auto copy = WithStream(&cuMemcpyHtoDAsync_v2_params::hStream);
+  EXPECT_EQ(StreamOf(CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2, &copy), kStream);
+  const auto own_copy = WithStream(&cuMemcpyHtoDAsync_v2_ptsz_params::hStream);
+  EXPECT_EQ(StreamOf(CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2_ptsz, &own_copy), kStream);
+  const auto batch = WithStream(&cuMemcpyBatchAsync_v2_params::hStream);
+  EXPECT_EQ(StreamOf(CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_v2, &batch), kStream);
+  const auto set = WithStream(&cuMemsetD2D32Async_params::hStream);
+  EXPECT_EQ(StreamOf(CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D32Async, &set), kStream);
+  const auto host = WithStream(&cuLaunchHostFunc_params::hStream);
+  EXPECT_EQ(StreamOf(CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc, &host), kStream);
+  const auto wait = WithStream(&cuStreamWaitValue32_v2_params::stream);
+  EXPECT_EQ(StreamOf(CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue32_v2, &wait), kStream);
+  const auto launch = WithStream(&cuLaunchKernel_params::hStream);
+  EXPECT_EQ(StreamOf(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &launch), kStream);
+  const auto graph = WithStream(&cuGraphLaunch_params::hStream);
+  EXPECT_EQ(StreamOf(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, &graph), kStream);
+  const auto begin = WithStream(&cuStreamBeginCaptureToGraph_params::hStream);
+  EXPECT_EQ(StreamOf(CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph, &begin), kStream);
+  const auto end = WithStream(&cuStreamEndCapture_params::hStream);
+  EXPECT_EQ(StreamOf(CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, &end), kStream);
+}
+
+// Capture calls are read through one block.
+static_assert(offsetof(cuStreamBeginCapture_params, hStream) == offsetof(cuStreamEndCapture_params, hStream));
+static_assert(offsetof(cuStreamBeginCapture_v2_params, hStream) == offsetof(cuStreamEndCapture_params, hStream));
+static_assert(offsetof(cuStreamBeginCaptureToGraph_params, hStream) == offsetof(cuStreamEndCapture_params, hStream));
+
+TEST(StreamOf, CallsWithoutAStreamOrABlockNameNone) {
+  const auto copy = Zeroed<cuMemcpyHtoD_v2_params>();
+  EXPECT_EQ(StreamOf(CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2, &copy), nullptr);
+  EXPECT_EQ(StreamOf(CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData, &copy), nullptr);
+  for (const uint32_t cbid : Followed()) EXPECT_EQ(StreamOf(cbid, nullptr), nullptr);
+  for (const uint32_t* cbid = CounterCalls(); *cbid != 0; ++cbid) EXPECT_EQ(StreamOf(*cbid, nullptr), nullptr);
+}
+
+TEST(StreamOf, AThreadsOwnStreamIsNamedOrTheDefaultOfSomeCalls) {
+  const CallInfo plain{CallKind::kCopy, false};
+  const CallInfo own{CallKind::kCopy, true};
+  EXPECT_FALSE(IsThreadsOwnStream(plain, nullptr));
+  EXPECT_TRUE(IsThreadsOwnStream(own, nullptr));
+  for (const CallInfo call : {plain, own}) {
+    EXPECT_TRUE(IsThreadsOwnStream(call, CU_STREAM_PER_THREAD));
+    EXPECT_FALSE(IsThreadsOwnStream(call, CU_STREAM_LEGACY));
+    EXPECT_FALSE(IsThreadsOwnStream(call, kStream));
+  }
 }
 
 TEST(ReadLaunchCall, ReadsCuLaunchKernelAndItsPerThreadVariant) {
