@@ -1,11 +1,12 @@
 // Kernels whose operations, bytes and instructions are known on paper, launched again and again so that each can be
 // sampled. For comparing hardware counters with those answers, and with other profilers.
 //
-//   gx-counter-kernels [--seconds S | --rounds N] [--kernels NAME,NAME,...]
+//   gx-counter-kernels [--seconds S | --rounds N] [--pause-ms N] [--kernels NAME,NAME,...]
+//   gx-counter-kernels --list     what it says of its kernels, and nothing more; needs no device
 //
 // Before each launch of gx_NAME its twin before_gx_NAME runs: the same code under another name, so that what the launch
 // finds in the caches does not depend on what else is launched. With --seconds (default 5) short kernels are launched
-// more often, so that each has about the same share of the time.
+// more often, so that each has about the same share of the time. --pause-ms: after each round.
 //
 // Standard output, the same in every run:
 //   kernel name=gx_ffma grid=1056 block=256 trips=200 compare=issue
@@ -24,6 +25,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -603,10 +605,10 @@ bool Repeats(const std::vector<Entry>& entries, const Arguments& arguments, std:
 }
 
 int Usage(const std::string& what) {
-  std::fprintf(
-      stderr,
-      "gx-counter-kernels: %s; usage: gx-counter-kernels [--seconds S | --rounds N] [--kernels NAME,NAME,...]\n",
-      what.c_str());
+  std::fprintf(stderr,
+               "gx-counter-kernels: %s; usage: gx-counter-kernels [--seconds S | --rounds N] "
+               "[--pause-ms N] [--kernels NAME,NAME,...] | --list\n",
+               what.c_str());
   return 2;
 }
 
@@ -615,10 +617,16 @@ int Usage(const std::string& what) {
 int main(int argc, char** argv) {
   double seconds = 5;
   long rounds = 0;
+  long pause_ms = 0;
+  bool list = false;
   std::string wanted;
   for (int i = 1; i < argc; ++i) {
     const std::string_view option = argv[i];
-    if (option != "--seconds" && option != "--rounds" && option != "--kernels") {
+    if (option == "--list") {
+      list = true;
+      continue;
+    }
+    if (option != "--seconds" && option != "--rounds" && option != "--pause-ms" && option != "--kernels") {
       return Usage("unexpected argument '" + std::string(option) + "'");
     }
     if (++i == argc) return Usage(std::string(option) + " wants a value");
@@ -633,30 +641,22 @@ int main(int argc, char** argv) {
     }
     if (option == "--seconds") {
       seconds = value;
+    } else if (option == "--pause-ms") {
+      pause_ms = static_cast<long>(value);
     } else {
       rounds = std::max(1L, static_cast<long>(value));
     }
   }
 
-  cudaDeviceProp device;
-  if (Failed(cudaGetDeviceProperties(&device, 0), "cudaGetDeviceProperties")) return 1;
+  cudaDeviceProp device = {};
+  if (!list && Failed(cudaGetDeviceProperties(&device, 0), "cudaGetDeviceProperties")) return 1;
   std::vector<Entry> entries;
   for (Entry& entry : AllEntries()) {
     if (!wanted.empty() && wanted.find(std::string(",") + entry.name + ",") == std::string::npos) continue;
-    if (entry.warpgroup && device.major != 9) continue;
+    if (entry.warpgroup && device.major != 9 && !list) continue;
     entries.push_back(std::move(entry));
   }
   if (entries.empty()) return Usage("no kernel of that name");
-
-  // Every trip of every kernel stays inside.
-  constexpr uint64_t kBytes = kThreadCount * 1024;
-  Arguments arguments = {.source = nullptr, .sink = nullptr, .trips = 1, .a = 0.5f, .b = 0.25f};
-  if (Failed(cudaMalloc(reinterpret_cast<void**>(&arguments.source), kBytes), "cudaMalloc") ||
-      Failed(cudaMalloc(reinterpret_cast<void**>(&arguments.sink), kBytes), "cudaMalloc") ||
-      Failed(cudaMemset(arguments.source, 0x3a, kBytes), "cudaMemset") ||
-      Failed(cudaMemset(arguments.sink, 0, kBytes), "cudaMemset")) {
-    return 1;
-  }
 
   for (const Entry& entry : entries) {
     std::printf("kernel name=%s grid=%u block=%u trips=%d compare=%s\n", entry.name, entry.blocks(), entry.threads(),
@@ -669,6 +669,17 @@ int main(int argc, char** argv) {
     }
   }
   std::fflush(stdout);
+  if (list) return 0;
+
+  // Every trip of every kernel stays inside.
+  constexpr uint64_t kBytes = kThreadCount * 1024;
+  Arguments arguments = {.source = nullptr, .sink = nullptr, .trips = 1, .a = 0.5f, .b = 0.25f};
+  if (Failed(cudaMalloc(reinterpret_cast<void**>(&arguments.source), kBytes), "cudaMalloc") ||
+      Failed(cudaMalloc(reinterpret_cast<void**>(&arguments.sink), kBytes), "cudaMalloc") ||
+      Failed(cudaMemset(arguments.source, 0x3a, kBytes), "cudaMemset") ||
+      Failed(cudaMemset(arguments.sink, 0, kBytes), "cudaMemset")) {
+    return 1;
+  }
 
   std::vector<int> repeats(entries.size(), 1);
   if (rounds == 0) {
@@ -683,6 +694,7 @@ int main(int argc, char** argv) {
         if (!LaunchPair(entries[i], arguments)) return 1;
       }
     }
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
     ++done;
     more = rounds != 0 ? done < rounds
                        : std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < seconds;

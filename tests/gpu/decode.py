@@ -76,9 +76,11 @@ class Decoder:
 
 
 def main():
-    arguments = gpu_program.parse_arguments(
-        __doc__, 300, lambda parser: parser.add_argument("--eager-only", action="store_true", help="no graph")
-    )
+    def add_options(parser):
+        parser.add_argument("--eager-only", action="store_true", help="no graph")
+        parser.add_argument("--graph-steps", type=int, metavar="N", help="replays of the graph (default: as many as --steps)")
+
+    arguments = gpu_program.parse_arguments(__doc__, 300, add_options)
     import torch
 
     torch.set_grad_enabled(False)
@@ -135,7 +137,7 @@ def main():
     phases += [finish_eager]
     if not arguments.eager_only:
         phases += [capture]
-        phases += [replay_phase(n) for n in gpu_program.chunks(arguments.steps, STEPS_PER_PHASE)]
+        phases += [replay_phase(n) for n in gpu_program.chunks(arguments.graph_steps or arguments.steps, STEPS_PER_PHASE)]
         phases += [finish_graph]
     gpu_program.run_phases(phases, arguments.count_with_torch_profiler)
     times.write()

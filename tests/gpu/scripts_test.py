@@ -1,0 +1,263 @@
+"""Tests of what the GPU checks are made of, on machines without a GPU: the trace reader, the machine code reader, the bars.
+
+  scripts_test.py [--counter-kernels FILE]    FILE: the built gx-counter-kernels, whose kernels must be countable
+"""
+
+import ast
+import glob
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, FOLDER)
+sys.dont_write_bytecode = True
+
+# pylint: disable=wrong-import-position
+import check_coverage
+import check_counters
+import check_cost
+import counter_packets
+import coverage
+import machine_code
+import trace_file
+import wire_format
+
+GOLDEN = os.path.join(FOLDER, "../golden")
+COUNTER_KERNELS = None
+
+# ------------------------------------------------------------------------------------------ protobuf, as the library writes it
+
+
+def varint(value):
+    value &= (1 << 64) - 1
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+def zigzag(value):
+    return value << 1 if value >= 0 else (-value << 1) - 1
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value)
+
+
+def text(field, value):
+    data = value if isinstance(value, bytes) else value.encode()
+    return varint(field << 3 | 2) + varint(len(data)) + data
+
+
+def packed(field, values):
+    return text(field, b"".join(varint(value) for value in values))
+
+
+def doubles(field, values):
+    return text(field, struct.pack(f"<{len(values)}d", *values))
+
+
+def trace_of(*packets):
+    """A read trace of packets; checksums are not looked at."""
+    data = b""
+    for packet in packets:
+        frame = varint(1 << 3 | 5) + struct.pack("<I", trace_file.MAGIC) + varint(2 << 3 | 1) + bytes(8) + text(3, packet)
+        data += text(1, frame)
+    with tempfile.NamedTemporaryFile(suffix=".pb") as file:
+        file.write(data)
+        file.flush()
+        return trace_file.read(file.name)
+
+
+def group(iid, name, kind, metrics, spare=False):
+    fields = number(1, iid) + text(2, name) + number(3, kind)
+    return text(17, fields + b"".join(text(6, metric) for metric in metrics) + number(7, int(spare)))
+
+
+def window(iid, kind, begin_ns, end_ns, switch_ns=0):
+    return text(16, number(1, iid) + number(2, kind) + number(3, begin_ns) + number(4, end_ns) + number(5, switch_ns))
+
+
+def signature(iid, name):
+    return text(4, number(1, iid) + text(2, name)) + text(10, number(1, iid) + number(2, iid)) + text(
+        11, number(1, iid) + number(2, iid) + number(4, 1) + number(7, 32))
+
+
+def batch(group_iid, signatures, rows, real_metrics=(), flags=()):
+    """A CounterBatch of rows of values."""
+    integers, reals, last, previous = [], [], {}, None
+    for iid, row in zip(signatures, rows):
+        whole = [int(value) for i, value in enumerate(row) if i not in real_metrics]
+        reference = last.get(iid, previous or [0] * len(whole))
+        integers += [zigzag(value - before) for value, before in zip(whole, reference)]
+        last[iid] = previous = whole
+        reals += [row[i] for i in real_metrics]
+    return text(32, number(1, len(rows)) + number(2, group_iid) + number(3, 1) + number(4, 2) + packed(12, signatures)
+                + packed(16, list(flags) or [0]) + number(17, len(rows[0])) + packed(18, real_metrics) + packed(19, integers)
+                + doubles(20, reals))
+
+
+def kernels(durations_by_signature):
+    """Launches in window 1 and their records, one a duration."""
+    flat = [(iid, ns) for iid, durations in durations_by_signature.items() for ns in durations]
+    count, ones = len(flat), [0] + [zigzag(1)] * (len(flat) - 1)
+    last, deltas = {}, []
+    for iid, ns in flat:
+        deltas.append(zigzag(ns - last.get(iid, 0)))
+        last[iid] = ns
+    launches = number(1, count) + number(2, 7) + number(3, 1) + packed(5, [0] * count) + number(6, 1) + packed(7, ones) + packed(
+        9, [iid for iid, _ in flat])
+    records = number(1, count) + number(2, 1) + packed(7, deltas) + number(6, 1) + number(8, 1) + packed(9, ones) + packed(
+        11, [iid for iid, _ in flat])
+    attributes = b"".join(text(12, number(1, iid) + number(2, iid) + number(3, 1) + number(6, 32)) for iid in last)
+    return attributes + text(20, launches) + text(21, records)
+
+
+class TraceReader(unittest.TestCase):
+    def test_counts_kernels_of_a_real_trace(self):
+        trace = trace_file.read(os.path.join(GOLDEN, "h200_decode.trace.pb"))
+        self.assertTrue(trace.complete and trace.orderly_end)
+        self.assertEqual((trace.kernel_count, trace.launch_count, trace.graph_launches), (6521, 4205, 4))
+        # As gx-analyze has them: 15.5 ms.
+        time_ns = sum(map(sum, trace.durations_ns.values())) + sum(trace.graph_time_ns.values())
+        self.assertEqual(round(time_ns / 1e5), 155)
+
+    def test_values_of_samples_are_running_differences_by_signature(self):
+        rows = [(100, 0.5, 7), (2000, 1.5, 8), (101, 2.5, 7), (2000, float("nan"), 9)]
+        trace = trace_of(group(1, "light+", 1, ["a.sum", "b.avg", "c.sum"]) + batch(1, [1, 2, 1, 2], rows, real_metrics=[1]))
+        got = [sample.values for sample in trace.counters.samples]
+        self.assertEqual(got[:3], rows[:3])
+        self.assertEqual((got[3][0], got[3][2]), (2000, 9))
+        self.assertNotEqual(got[3][1], got[3][1])
+        self.assertEqual(trace.counters.values_by_signature("a.sum"), {1: [100, 101], 2: [2000, 2000]})
+        self.assertEqual(trace.counters.values_by_signature("b.avg"), {1: [0.5, 2.5], 2: [1.5]})
+
+    def test_void_and_first_samples_are_told_apart(self):
+        flags = [counter_packets.FLAG_FIRST_OF_SESSION, counter_packets.FLAG_VOID, 0]
+        trace = trace_of(group(1, "light+", 1, ["a.sum"]) + batch(1, [1, 1, 1], [(1,), (2,), (3,)], flags=flags))
+        self.assertEqual(trace.counters.values_by_signature("a.sum"), {1: [3]})
+        self.assertEqual(trace.counters.values_by_signature("a.sum", only_clean=False), {1: [1, 3]})
+
+    def test_a_batch_with_too_few_values_is_damage(self):
+        short = text(32, number(1, 2) + number(2, 1) + number(17, 1) + packed(19, [1]))
+        trace = trace_of(group(1, "light+", 1, ["a.sum"]) + short)
+        self.assertFalse(trace.complete)
+        self.assertIn("counter batch", trace.diagnostics[0])
+
+    def test_launches_in_counter_windows_lack_no_kernel(self):
+        launch = text(20, number(1, 3) + number(2, 7) + number(3, 2) + packed(9, [1]) + packed(7, [0, 2, 2]) + number(6, 50))
+        trace = trace_of(signature(1, "k") + window(1, 1, 0, 10) + window(2, 2, 10, 20) + kernels({1: [5, 6]}) + launch)
+        self.assertEqual((trace.launches_in_counter_windows, trace.launches_without_kernel), (3, 0))
+        self.assertEqual(trace.durations_ns[1], [5, 6])
+
+    def test_a_varint_without_end_is_damage(self):
+        with self.assertRaises(wire_format.DamagedTrace):
+            wire_format.varint(b"\x80\x80", 0)
+
+
+def instruction(operation, predicate=7, forward_bytes=0):
+    """As compute capability 9.0 has it."""
+    units = forward_bytes // 4
+    return (operation | predicate << 12 | (units & 0xFF) << 16 | ((units >> 8) & ((1 << 48) - 1)) << 34).to_bytes(16, "little")
+
+
+class MachineCode(unittest.TestCase):
+    # Three instructions, a loop of four, two, EXIT, the branch to itself, padding.
+    CODE = (instruction(0x202) * 3 + instruction(0x223) * 3 + instruction(0x947, 0, -4 * 16) + instruction(0x986) * 2
+            + instruction(0x94D) + instruction(0x947, 7, -16) + instruction(0x918) * 2)
+
+    def test_a_loop_counts_as_often_as_it_runs(self):
+        self.assertEqual(machine_code.warp_instructions(self.CODE, 1), 3 + 4 + 2 + 1)
+        self.assertEqual(machine_code.warp_instructions(self.CODE, 10), 3 + 4 * 10 + 2 + 1)
+
+    def test_an_exit_under_a_predicate_is_not_the_end(self):
+        code = instruction(0x94D, 0) + self.CODE
+        self.assertEqual(machine_code.warp_instructions(code, 1), 11)
+
+    def test_what_is_no_straight_line_is_refused(self):
+        forward = instruction(0x947, 0, 32) + self.CODE
+        for code in (forward, instruction(0x944) + self.CODE, instruction(0x202) * 4):
+            with self.assertRaises(machine_code.NotCountable):
+                machine_code.warp_instructions(code, 2)
+
+    def test_every_built_kernel_can_be_counted(self):
+        if COUNTER_KERNELS is None or not os.path.exists(COUNTER_KERNELS):
+            self.skipTest("no gx-counter-kernels here")
+        listed = subprocess.run([COUNTER_KERNELS, "--list"], stdout=subprocess.PIPE, check=True).stdout
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(listed)
+            file.flush()
+            found = check_counters.parse_expectations(file.name)
+        codes = check_counters.codes_of(COUNTER_KERNELS, 90)
+        self.assertGreater(len(found), 20)
+        self.assertEqual(check_counters.add_machine_code(found, codes), [])
+        for name in found:
+            self.assertEqual(codes[name], codes["before_" + name], name)
+
+
+class Bars(unittest.TestCase):
+    def test_an_error_is_how_far_a_value_lies_outside(self):
+        self.assertEqual(check_counters.error_of(5, 4, 6), 0)
+        self.assertAlmostEqual(check_counters.error_of(101, 100, 100), 0.01)
+        self.assertEqual(check_counters.error_of(1, 0, 0), float("inf"))
+        self.assertEqual(check_counters.error_of(float("nan"), 1, 1), float("inf"))
+
+    def test_a_metric_counted_in_another_form_stands_for_it(self):
+        known = {"a.sum", "b_realtime.sum", "c_sparsity_off.sum", "c_sparsity_on.sum"}
+        spelled = [check_counters.spelled(metric, known) for metric in ("a.sum", "b.sum", "c.sum", "d.sum")]
+        self.assertEqual(spelled, ["a.sum", "b_realtime.sum", "c_sparsity_off.sum", None])
+
+    def test_coverage_asks_tensor_groups_of_tensor_kernels_only(self):
+        plan = text(18, number(1, 0) + packed(4, [1, 2, 3]))
+        light = ["sm__pipe_tensor_cycles_active.sum"]
+        definitions = (signature(1, "gemm") + signature(2, "axpy") + signature(3, "late") + window(1, 1, 0, 9) + group(1, "light+", 1, light)
+                       + group(2, "tensor", counter_packets.KIND_TENSOR, ["ops.sum"]) + group(3, "issue", 1, ["x.sum"], spare=True))
+        samples = batch(1, [1, 2] * 3 + [3], [(9,), (0,)] * 3 + [(0,)]) + batch(2, [1, 1], [(5,), (5,)])
+        trace = trace_of(definitions + plan + kernels({1: [60], 2: [30], 3: [10]}) + samples)
+        share, lacking = coverage.complete_share(trace)
+        self.assertAlmostEqual(share, 0.3)
+        self.assertEqual([(s, groups) for _, s, groups in lacking], [(1, [("tensor", 2)]), (3, [("light+", 1)])])
+
+    def test_steps_next_to_a_switch_are_left_out(self):
+        trace = trace_of(window(1, 1, 0, 100) + window(2, 2, 100, 200) + window(3, 1, 200, 300))
+        steps = [(start, start + 10) for start in range(0, 300, 20)]
+        kept = check_coverage.in_timing_windows(steps, trace.counters)
+        self.assertEqual([begin for begin, _ in kept], [20, 40, 60, 220, 240, 260])
+
+    def test_what_is_added_is_what_steps_in_counter_windows_took_longer(self):
+        plan = text(18, number(1, 0) + packed(4, [1]))
+        session = text(19, number(1, 1) + number(2, 2) + number(4, 1) + number(10, 30) + number(15, 200))
+        trace = trace_of(window(1, 1, 0, 1000) + window(2, 2, 1000, 1400, switch_ns=50) + window(3, 1, 1400, 3000)
+                         + group(1, "light+", 1, ["a.sum"]) + plan + session)
+
+        class Run:
+            # The third overlaps the switch, the fourth the window, the one after it the switch back.
+            steps = [(0, 400), (400, 800), (800, 1300), (1300, 1900), (1900, 2310), (2310, 2710)]
+
+        added = check_cost.Added(Run, trace)
+        self.assertAlmostEqual(added.usual_step_s, 400e-9)
+        self.assertAlmostEqual(added.slowdown_s, 310e-9)
+        self.assertAlmostEqual(added.calls_s, 230e-9)
+        self.assertAlmostEqual(added.least_s, 310e-9)
+        self.assertAlmostEqual(added.most_s, 540e-9)
+
+
+class Programs(unittest.TestCase):
+    def test_every_script_is_valid_python(self):
+        for path in glob.glob(os.path.join(glob.escape(FOLDER), "*.py")):
+            with open(path, encoding="utf-8") as file:
+                ast.parse(file.read(), path)
+
+
+if __name__ == "__main__":
+    if "--counter-kernels" in sys.argv:
+        at = sys.argv.index("--counter-kernels")
+        COUNTER_KERNELS = sys.argv[at + 1]
+        del sys.argv[at : at + 2]
+    unittest.main()
