@@ -50,7 +50,8 @@ CUresult TracedAnywhere(uint32_t callback_id, const char* name, const Params* pa
   return call.result;
 }
 
-// As above, for functions that have no place inside a launch callback: all but the question whether a stream is idle.
+// As above, for functions that have no place inside a launch callback: all but those that ask
+// whether a stream is idle.
 template <typename Params, typename Body>
 CUresult Traced(uint32_t callback_id, const char* name, const Params* params, const char* symbol, const Body& body) {
   CheckManners(name, false);
@@ -512,14 +513,14 @@ GX_EXPORT CUresult cuEventCreate(CUevent* event, unsigned int flags) {
 
 GX_EXPORT CUresult cuEventRecord(CUevent event, CUstream stream) {
   const cuEventRecord_params params{event, stream};
-  return Traced(GX_CBID(cuEventRecord), "cuEventRecord", &params, nullptr,
-                [&](uint32_t) { return Driver().RecordEvent(event, stream); });
+  return TracedAnywhere(GX_CBID(cuEventRecord), "cuEventRecord", &params, nullptr,
+                        [&](uint32_t) { return Driver().RecordEvent(event, stream); });
 }
 
 GX_EXPORT CUresult cuEventQuery(CUevent event) {
   const cuEventQuery_params params{event};
-  return Traced(GX_CBID(cuEventQuery), "cuEventQuery", &params, nullptr,
-                [&](uint32_t) { return Driver().QueryEvent(event); });
+  return TracedAnywhere(GX_CBID(cuEventQuery), "cuEventQuery", &params, nullptr,
+                        [&](uint32_t) { return Driver().QueryEvent(event); });
 }
 
 GX_EXPORT CUresult cuEventDestroy_v2(CUevent event) {

@@ -565,7 +565,19 @@ CUresult FakeDriver::SynchronizeContext(uint32_t correlation_id) {
   return CUDA_SUCCESS;
 }
 
-// As the real one: what a capture forbids ends the capture, too.
+// Requires the lock. What a capture of global mode forbids ends it, as with the real driver.
+bool FakeDriver::EndGlobalCaptures(const char* what) {
+  bool any = false;
+  for (const void* handle : streams_.alive()) {
+    auto* stream = const_cast<Stream*>(static_cast<const Stream*>(handle));
+    if (stream->capture == nullptr || stream->capture_mode != CU_STREAM_CAPTURE_MODE_GLOBAL) continue;
+    stream->capture_invalidated = true;
+    any = true;
+  }
+  if (any) LogViolation(std::string(what) + " during a stream capture");
+  return any;
+}
+
 CUresult FakeDriver::QueryStream(CUstream handle) {
   std::lock_guard lock(mutex_);
   Context* context = CurrentContext();
@@ -580,18 +592,8 @@ CUresult FakeDriver::QueryStream(CUstream handle) {
     stream->capture_invalidated = true;
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
-  if (stream == context->default_stream) {
-    bool forbidden = false;
-    for (const void* other_handle : streams_.alive()) {
-      auto* other = const_cast<Stream*>(static_cast<const Stream*>(other_handle));
-      if (other->capture == nullptr || other->capture_mode != CU_STREAM_CAPTURE_MODE_GLOBAL) continue;
-      other->capture_invalidated = true;
-      forbidden = true;
-    }
-    if (forbidden) {
-      LogViolation("cuStreamQuery of the default stream during a stream capture");
-      return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    }
+  if (stream == context->default_stream && EndGlobalCaptures("cuStreamQuery of the default stream")) {
+    return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   }
   const std::optional<uint64_t> idle_at_ns = IdleAt(*stream);
   return idle_at_ns.has_value() && *idle_at_ns <= GpuNowNs() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
@@ -609,6 +611,10 @@ CUresult FakeDriver::RecordEvent(CUevent handle, CUstream stream_handle) {
   Context* context = CurrentContext();
   Stream* stream = context == nullptr ? nullptr : FindStream(context, stream_handle, false);
   if (!events_.IsAlive(handle) || stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (stream->capture != nullptr) {
+    LogViolation("cuEventRecord in a stream that captures");
+    return CUDA_ERROR_NOT_SUPPORTED;  // Of this driver: it captures kernels only.
+  }
   auto* event = FromHandle<Event>(handle);
   event->stream = stream;
   event->done_ns = stream->busy_until_ns;
@@ -619,6 +625,7 @@ CUresult FakeDriver::RecordEvent(CUevent handle, CUstream stream_handle) {
 CUresult FakeDriver::QueryEvent(CUevent handle) {
   std::lock_guard lock(mutex_);
   if (!events_.IsAlive(handle)) return CUDA_ERROR_INVALID_HANDLE;
+  if (EndGlobalCaptures("cuEventQuery")) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   const auto* event = FromHandle<Event>(handle);
   if (event->behind_waiting && !event->stream->waiting.empty()) return CUDA_ERROR_NOT_READY;
   const uint64_t done_ns = event->behind_waiting ? event->stream->busy_until_ns : event->done_ns;

@@ -247,6 +247,7 @@ class FakeDriver {
   void WaitStreamIdle(const Stream* stream);
   // Without the lock: logs and reports work whose start and end are known.
   void Report(const std::vector<Work>& known);
+  bool EndGlobalCaptures(const char* what);
   // Requires the lock: asks the observer whether the work is to be recorded.
   void AskObserver(Work* work);
   // Without the lock: waits, as a real driver does, until the stream's queue has room.
