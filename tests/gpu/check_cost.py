@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 
+import check_counters
 import check_ncu
 import counter_packets
 import coverage
@@ -95,6 +96,7 @@ def under_gpuexec(arguments, name, steps):
     run = Run(arguments, name, steps, settings={"CUDA_INJECTION64_PATH": arguments.inject, "GPUEXEC_OUTPUT": path,
                                                 "GPUEXEC_COUNTERS": "core", "GPUEXEC_BUDGET": "off"})
     trace = trace_file.read(path)
+    check_counters.describe_to(os.path.join(arguments.scratch, f"{name}.counters.txt"), trace)
     return run, trace, Added(run, trace)
 
 
@@ -127,7 +129,7 @@ def main():
         parser.add_argument(option, required=True)
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--steps", type=int, default=300)
-    parser.add_argument("--long-steps", type=int, default=2500, help="0: no longer run")
+    parser.add_argument("--long-steps", type=int, default=1500, help="0: no longer run")
     parser.add_argument("--seconds", type=float, default=240, help="no pair is begun that would not end by then")
     parser.add_argument("--label", default="cost")
     parser.add_argument("--rows", metavar="FILE")

@@ -8,7 +8,8 @@
   check_counters.py sampled --trace T [--graphs]     that anything was sampled at all (a graph, too)
   check_counters.py describe --trace T           prints groups, sessions, denials and losses; no checks
 
---label TEXT goes before each row, --rows FILE also gets the rows, --table FILE gets every point that was compared.
+--label TEXT goes before each row, --rows FILE also gets the rows, --table FILE gets every point that was compared,
+--describe FILE what the command of that name would print.
 """
 
 import argparse
@@ -190,6 +191,7 @@ def write_table(path, head, points):
 
 def command_known(arguments, rows):
     trace = trace_file.read(arguments.trace)
+    describe_to(arguments.describe, trace)
     kernels = parse_expectations(arguments.expect)
     not_counted = add_machine_code(kernels, codes_of(arguments.binary, arguments.capability))
     samples = by_kernel(trace)
@@ -321,6 +323,7 @@ def command_ncu(arguments, rows):
 def command_same(arguments, rows):
     label = arguments.label
     first, second = (trace_file.read(path) for path in (arguments.trace, arguments.other))
+    describe_to(arguments.describe, second)
     samples = [by_kernel(trace) for trace in (first, second)]
     names = sorted(name for name in set(samples[0]) | set(samples[1]) if name.startswith("gx_"))
     for metric in INSTRUCTIONS:
@@ -340,6 +343,7 @@ def command_same(arguments, rows):
 
 def command_sampled(arguments, rows):
     trace = trace_file.read(arguments.trace)
+    describe_to(arguments.describe, trace)
     valid = [sample for sample in trace.counters.samples if sample.valid]
     groups = {sample.group_iid for sample in valid}
     rows.add(f"{arguments.label}: samples, groups, signatures", "> 0",
@@ -351,19 +355,26 @@ def command_sampled(arguments, rows):
 
 
 def command_describe(arguments, rows):
-    trace = trace_file.read(arguments.trace)
+    describe(trace_file.read(arguments.trace), sys.stdout)
+
+
+def describe(trace, out):
     counters = trace.counters
-    print("access", counters.access)
+
+    def say(*words):
+        print(*words, file=out)
+
+    say("access", counters.access)
     for group in counters.groups.values():
         samples = [sample for sample in counters.samples if sample.group_iid == group.iid]
         signatures = len({sample.signature_iid for sample in samples if sample.signature_iid})
         void = sum(not sample.valid for sample in samples)
-        print(f"group {group.name}: {len(group.metrics)} metrics, {len(samples)} samples ({void} void), {signatures} signatures"
+        say(f"group {group.name}: {len(group.metrics)} metrics, {len(samples)} samples ({void} void), {signatures} signatures"
               f"{', spare' if group.spare else ''}")
     for session in counters.sessions.values():
         group = counters.groups.get(session.group_iid)
         seconds = (session.end_ns - session.begin_ns) / 1e9 if session.end_ns else -1
-        print(f"session {session.session_id} {group.name if group else session.group_iid}: {session.outcome}, "
+        say(f"session {session.session_id} {group.name if group else session.group_iid}: {session.outcome}, "
               f"{session.ranges} ranges in {seconds:.3f} s, calls: program {session.program_ns / 1e6:.1f} ms (push "
               f"{session.push_ns / 1e6:.1f}, pop {session.pop_ns / 1e6:.1f}, idle {session.idle_wait_ns / 1e6:.1f}, completion "
               f"{session.completion_wait_ns / 1e6:.1f}), switching {session.switch_ns / 1e6:.1f} ms (enable "
@@ -372,14 +383,20 @@ def command_describe(arguments, rows):
     for window in counters.windows.values():
         length = (window.end_ns - window.begin_ns) / 1e9 if window.end_ns else -1
         kind = {counter_packets.WINDOW_TIMING: "timing", counter_packets.WINDOW_COUNTERS: "counters"}.get(window.kind, "off")
-        print(f"window {window.window_id} {kind}: {length:.3f} s, switch {window.switch_cost_ns / 1e6:.3f} ms")
+        say(f"window {window.window_id} {kind}: {length:.3f} s, switch {window.switch_cost_ns / 1e6:.3f} ms")
     for denial in counters.denials:
-        print(f"denied {trace.function_names.get(denial.function_iid, denial.function_iid)}: {denial.reason} {denial.detail}")
+        say(f"denied {trace.function_names.get(denial.function_iid, denial.function_iid)}: {denial.reason} {denial.detail}")
     for name, text in counters.dropped:
-        print(f"dropped {name}: {text}")
-    print("stats", " ".join(f"{number}={value}" for number, value in sorted(trace.stats.items())))
+        say(f"dropped {name}: {text}")
+    say("stats", " ".join(f"{number}={value}" for number, value in sorted(trace.stats.items())))
     for text in trace.diagnostics:
-        print("diagnostic:", text)
+        say("diagnostic:", text)
+
+
+def describe_to(path, trace):
+    if path:
+        with open(path, "w", encoding="utf-8") as file:
+            describe(trace, file)
 
 
 def main():
@@ -387,6 +404,7 @@ def main():
     parser.add_argument("--label", default="counters")
     parser.add_argument("--rows", metavar="FILE")
     parser.add_argument("--table", metavar="FILE")
+    parser.add_argument("--describe", metavar="FILE", help="also what the command describe would print, of the last trace")
     commands = parser.add_subparsers(dest="command", required=True)
     for name, function, options in (
         ("known", command_known, ("--trace", "--expect", "--binary")),

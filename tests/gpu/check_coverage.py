@@ -67,10 +67,12 @@ def main():
     parser.add_argument("--label", default="coverage")
     parser.add_argument("--rows", metavar="FILE")
     parser.add_argument("--table", metavar="FILE")
+    parser.add_argument("--describe", metavar="FILE", help="what check_counters.py describe would print")
     arguments = parser.parse_args()
     rows, label = rows_module.Rows(arguments.rows), arguments.label
     try:
         trace = trace_file.read(arguments.trace)
+        check_counters.describe_to(arguments.describe, trace)
         counters = trace.counters
         share, lacking = coverage.complete_share(trace)
         groups = [group.name for group in counters.planned_groups() if not group.spare]

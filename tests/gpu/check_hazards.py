@@ -38,7 +38,7 @@ class Run:
 
     @property
     def launches(self):
-        found = re.search(r"^launches (\d+)$", self.out, re.MULTILINE)
+        found = re.search(r"^launches (\d+)$", self.out + self.err, re.MULTILINE)
         return int(found.group(1)) if found else None
 
     @property
@@ -148,6 +148,7 @@ def main():
     parser.add_argument("name", choices=CHECKS)
     for option in ("--bare", "--injected", "--trace"):
         parser.add_argument(option, required=True)
+    parser.add_argument("--describe", metavar="FILE", help="what check_counters.py describe would print")
     parser.add_argument("--label", default="hazard")
     parser.add_argument("--rows", metavar="FILE")
     arguments = parser.parse_args()
@@ -160,6 +161,7 @@ def main():
     rows.equal(f"{label}: stdout byte-identical", "yes", "yes" if bare.out == injected.out != "" else "no")
     try:
         trace = trace_file.read(arguments.trace)
+        check_counters.describe_to(arguments.describe, trace)
         check_time(rows, label, bare, injected, trace)
         check_trace_of(rows, label, arguments.name, injected, trace)
         CHECKS[arguments.name](rows, label, trace)

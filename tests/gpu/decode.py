@@ -4,6 +4,8 @@ About 600 small kernels a step. First launched one by one from Python, then capt
 often. Weights are random; what matters is the shape of the work.
 """
 
+import time
+
 import gpu_program
 
 BATCH = 8
@@ -79,6 +81,7 @@ def main():
     def add_options(parser):
         parser.add_argument("--eager-only", action="store_true", help="no graph")
         parser.add_argument("--graph-steps", type=int, metavar="N", help="replays of the graph (default: as many as --steps)")
+        parser.add_argument("--pause-ms", type=float, default=0, metavar="N", help="after each replay wait for it, and so long more")
 
     arguments = gpu_program.parse_arguments(__doc__, 300, add_options)
     import torch
@@ -126,6 +129,9 @@ def main():
         def run():
             for _ in range(steps):
                 state["graph"].replay()
+                if arguments.pause_ms:
+                    torch.cuda.synchronize()
+                    time.sleep(arguments.pause_ms / 1e3)
 
         return run
 

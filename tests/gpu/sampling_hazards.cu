@@ -1,21 +1,22 @@
 // Programs that a sampler of hardware counters could stop, disturb or lose: one a subcommand. All end by themselves.
 //
-//   gx-sampling-hazards wait_later    a kernel spins on a flag that a later launch on another stream sets
-//                       wait_sooner   the same, the setting launch first
-//                       wait_host     a kernel spins on a flag in host memory that the host sets later, at last after
-//                       0.3 s capture       one thread captures graphs in every mode and replays them, another launches
-//                       always reset         work, cudaDeviceReset, work contexts      two contexts, a thread in each
-//                       threads       two threads, each with its stream
-//                       per_thread    two threads, each with its per-thread default stream
-//                       collective    a kernel with the name of a communication library's beside others
-//                       devices       two devices, a thread for each; SKIP where there is one
-//                       peer          a kernel spins on a flag in another device's memory that a kernel there sets
-//                       later;
-//                                     SKIP where there is one device
+//   gx-sampling-hazards NAME
 //
-// Standard output is the same in every run: checksums, and "launches N", how many kernels there are in all, where that
-// is known. Standard error says "own_seconds S". Names say nothing about waiting, so that only behaviour can give them
-// away.
+//   wait_later    a kernel spins on a flag that a later launch on another stream sets
+//   wait_sooner   the same, the setting launch first
+//   wait_host     a kernel spins on a flag in host memory that the host sets later, the last times after 0.3 s
+//   capture       one thread captures graphs in every mode and replays them, another launches all the time
+//   reset         work, cudaDeviceReset, work
+//   contexts      two contexts, a thread in each
+//   threads       two threads, each with its stream
+//   per_thread    two threads, each with its per-thread default stream
+//   collective    a kernel with the name of a communication library's, beside another
+//   devices       two devices, a thread for each; SKIP where there is one
+//   peer          a kernel spins on a flag in another device's memory that a kernel there sets later; SKIP likewise
+//
+// Standard output is the same in every run: checksums, and "launches N", how many kernels are launched in all (of
+// capture on standard error: the other thread launches as often as it can). Standard error says "own_seconds S". Names
+// say nothing about waiting, so that only behaviour can give them away.
 //
 // Exit code: 0; 1 where a result is wrong, a wait ended by its own limit or CUDA refused something; 2 for wrong usage.
 #include <cuda.h>
@@ -229,6 +230,8 @@ void WaitOnHost() {
 
 // ------------------------------------------------------------------------------------------------ capture
 
+constexpr uint32_t kGraphs = 240;
+constexpr uint32_t kReplays = 3;
 constexpr uint32_t kGraphKernels = 12;
 
 bool LaunchChain(cudaStream_t stream, uint32_t* values) {
@@ -237,14 +240,13 @@ bool LaunchChain(cudaStream_t stream, uint32_t* values) {
 }
 
 void CaptureAndReplay() {
-  constexpr int kGraphs = 240;
   Values eager, replayed;
   cudaStream_t stream;
   GX_OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   constexpr cudaStreamCaptureMode kModes[] = {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal,
                                               cudaStreamCaptureModeRelaxed};
-  int valid = 0;
-  for (int g = 0; g < kGraphs; ++g) {
+  uint32_t valid = 0;
+  for (uint32_t g = 0; g < kGraphs; ++g) {
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t exec = nullptr;
     GX_OK(cudaStreamBeginCapture(stream, kModes[g % 3]));
@@ -253,7 +255,7 @@ void CaptureAndReplay() {
     if (!Ok(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture")) continue;
     GX_OK(cudaGraphInstantiate(&exec, graph, 0));
     ++valid;
-    for (int replay = 0; replay < 3; ++replay) {
+    for (uint32_t replay = 0; replay < kReplays; ++replay) {
       GX_OK(cudaGraphLaunch(exec, stream));
       GX_OK(cudaStreamSynchronize(stream));
       if (!LaunchChain(stream, eager.data())) return;
@@ -266,35 +268,46 @@ void CaptureAndReplay() {
   const std::vector<uint32_t> from_replay = replayed.Read();
   Check(valid == kGraphs, "captures that were not valid: " + std::to_string(kGraphs - valid));
   Check(from_replay == eager.Read(), "replays and eager launches have different results");
-  std::printf("captures %d valid, replay equals eager: %s\n", valid, failed ? "no" : "yes");
+  std::printf("captures %u valid, replay equals eager: %s\n", valid, failed ? "no" : "yes");
   PrintChecksum("replayed", from_replay);
 }
 
-void LaunchUntil(const std::atomic<bool>& done) {
-  Values values;
-  cudaStream_t stream;
-  GX_OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+// Launches and nothing else: while a capture is open in the global mode, other threads may not wait, ask or allocate.
+uint32_t LaunchUntil(const std::atomic<bool>& done, cudaStream_t stream, uint32_t* values) {
   uint32_t launches = 0;
-  while (!done) {
-    for (int i = 0; i < 50; ++i) add_one<<<kBlocks, kThreads, 0, stream>>>(values.data());
+  while (!done && !failed) {
+    for (int i = 0; i < 50; ++i) add_one<<<kBlocks, kThreads, 0, stream>>>(values);
     launches += 50;
-    GX_OK(cudaStreamSynchronize(stream));
+    if (!Ok(cudaGetLastError(), "launch")) break;
+    Sleep(3000);
   }
-  bool right = true;
-  for (const uint32_t value : values.Read()) right = right && value == launches;
-  Check(right, "the other thread's launches did not all run once");
+  return launches;
 }
 
 void Capture() {
+  Values values;
+  cudaStream_t stream;
+  GX_OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  // Loaded before any capture.
+  add_one<<<kBlocks, kThreads, 0, stream>>>(values.data());
+  mix_values<<<kBlocks, kThreads, 0, stream>>>(values.data(), 0);
+  GX_OK(cudaDeviceSynchronize());
   std::atomic<bool> done{false};
-  std::thread other([&done] { LaunchUntil(done); });
+  uint32_t launches = 1;
+  std::thread other([&] { launches += LaunchUntil(done, stream, values.data()); });
   CaptureAndReplay();
   done = true;
   other.join();
+  GX_OK(cudaDeviceSynchronize());
+  bool right = true;
+  for (const uint32_t value : values.Read()) right = right && value == launches;
+  Check(right, "the other thread's launches did not all run once");
+  std::printf("the other thread's launches all ran once: %s\n", right ? "yes" : "no");
+  // Differs from run to run: not for standard output.
+  std::fprintf(stderr, "launches %u\n", launches + 1 + kGraphs * kReplays * kGraphKernels);
 }
 
-// ------------------------------------------------------------------------------------------------ threads, contexts,
-// resets
+// ------------------------------------------------------------------------------------------------ threads and contexts
 
 constexpr uint32_t kWorkRounds = 1500;
 constexpr uint32_t kLaunchesARound = 4;

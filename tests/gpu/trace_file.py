@@ -172,6 +172,10 @@ class _Reader:
         self.graph_kernel_rows = collections.Counter()
         self.launch_rows = collections.Counter()
         self.nvtx_events = collections.defaultdict(list)
+        # Made once everything is defined.
+        self.record_shapes = {}
+        self.launch_shapes = {}
+        self.agreements = {}
         self._walk()
         self._resolve()
 
@@ -391,10 +395,20 @@ class _Reader:
         return set()
 
     def _agree(self, signature, attribute):
-        launch, record = self._signature_shape(signature), self._record_shape(attribute)
-        return (launch.name, launch.grid, launch.block) == (record.name, record.grid, record.block)
+        agree = self.agreements.get((signature, attribute))
+        if agree is None:
+            launch, record = self._signature_shape(signature), self._record_shape(attribute)
+            agree = (launch.name, launch.grid, launch.block) == (record.name, record.grid, record.block)
+            self.agreements[(signature, attribute)] = agree
+        return agree
 
     def _record_shape(self, attribute):
+        shape = self.record_shapes.get(attribute)
+        if shape is None:
+            shape = self.record_shapes[attribute] = self._make_record_shape(attribute)
+        return shape
+
+    def _make_record_shape(self, attribute):
         m = self.attributes.get(attribute, {})
         return Shape(
             name=self.names.get(m.get(2, 0), "?"),
@@ -407,6 +421,12 @@ class _Reader:
         )
 
     def _signature_shape(self, signature):
+        shape = self.launch_shapes.get(signature)
+        if shape is None:
+            shape = self.launch_shapes[signature] = self._make_signature_shape(signature)
+        return shape
+
+    def _make_signature_shape(self, signature):
         m = self.signatures.get(signature, {})
         function = self.functions.get(m.get(2, 0), {})
         attributes = function.get(6, {})

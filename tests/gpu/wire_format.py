@@ -58,15 +58,19 @@ def message(data, span, repeated=()):
 
 
 def packed(data):
+    # Most elements of most columns are one byte.
+    if max(data, default=0) < 0x80:
+        return list(data)
     values = []
+    append = values.append
     value = shift = 0
     for byte in data:
-        value |= (byte & 0x7F) << shift
-        if byte & 0x80:
-            shift += 7
-        else:
-            values.append(value)
+        if byte < 0x80:
+            append(value | byte << shift if shift else byte)
             value = shift = 0
+        else:
+            value |= (byte & 0x7F) << shift
+            shift += 7
     return values
 
 
