@@ -590,17 +590,30 @@ bool LaunchPair(const Entry& entry, Arguments arguments) {
   return !Failed(cudaGetLastError(), entry.name) && !Failed(cudaDeviceSynchronize(), entry.name);
 }
 
-// How often each is launched a round, so that none is far shorter than the others together.
+// How often each is launched a round, so that none has a share of the time far below the others'.
 bool Repeats(const std::vector<Entry>& entries, const Arguments& arguments, std::vector<int>* repeats) {
-  std::vector<double> seconds;
+  cudaEvent_t begin, end;
+  if (Failed(cudaEventCreate(&begin), "cudaEventCreate") || Failed(cudaEventCreate(&end), "cudaEventCreate"))
+    return false;
+  std::vector<float> milliseconds;
   for (const Entry& entry : entries) {
-    if (!LaunchPair(entry, arguments)) return false;
-    const auto begin = std::chrono::steady_clock::now();
-    if (!LaunchPair(entry, arguments)) return false;
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    // Its code is loaded, and the caches are as they will be.
+    if (!LaunchPair(entry, arguments) || Failed(cudaEventRecord(begin), "cudaEventRecord")) return false;
+    Arguments with_trips = arguments;
+    with_trips.trips = entry.trips;
+    entry.kernel<<<entry.blocks(), entry.threads()>>>(with_trips);
+    float elapsed = 0;
+    if (Failed(cudaEventRecord(end), "cudaEventRecord") || Failed(cudaEventSynchronize(end), entry.name) ||
+        Failed(cudaEventElapsedTime(&elapsed, begin, end), "cudaEventElapsedTime")) {
+      return false;
+    }
+    milliseconds.push_back(elapsed);
   }
-  const double longest = *std::max_element(seconds.begin(), seconds.end());
-  for (const double s : seconds) repeats->push_back(std::clamp(static_cast<int>(longest / s / 2), 1, 8));
+  const float longest = *std::max_element(milliseconds.begin(), milliseconds.end());
+  for (size_t i = 0; i < entries.size(); ++i) {
+    std::fprintf(stderr, "%s: %.1f us\n", entries[i].name, 1e3 * static_cast<double>(milliseconds[i]));
+    repeats->push_back(std::clamp(static_cast<int>(2 * longest / milliseconds[i] + 0.5f), 1, 40));
+  }
   return true;
 }
 
