@@ -59,7 +59,7 @@ void CallBookkeeping::OnEnter(ThreadState* thread, CallInfo call, uint32_t cbid,
       if (parts_.contents != nullptr) parts_.contents->CaptureBegan();
       break;
     case CallKind::kStreamDestroy:
-      if (parts_.streams != nullptr) OnStreamGoes(cbid, data);
+      if (parts_.streams != nullptr) OnStreamGoes(data);
       break;
     case CallKind::kSynchronize:
       if (parts_.streams != nullptr && thread != nullptr) {
@@ -120,19 +120,18 @@ void CallBookkeeping::OnExit(ThreadState* thread, CallInfo call, uint32_t cbid,
   }
 }
 
-void CallBookkeeping::OnStreamGoes(uint32_t cbid, const CUpti_CallbackData& data) noexcept {
+void CallBookkeeping::OnStreamGoes(const CUpti_CallbackData& data) noexcept {
   if (data.functionParams == nullptr) return;
-  (void)cbid;  // Both blocks hold the stream alone.
+  // Both blocks hold the stream alone.
   const CUstream stream = As<cuStreamDestroy_v2_params>(data.functionParams)->hStream;
   const void* const context = parts_.streams->ContextOf(stream);
   if (context == nullptr) return;
-  // The driver lets a stream go that still works, and nobody can ask it afterwards.
-  bool done = false;
   if (parts_.cuda != nullptr && parts_.captures != nullptr && parts_.captures->Enter()) {
-    done = AskStream(*parts_.cuda, stream) == Readiness::kReady;
+    LetStreamGo(*parts_.cuda, parts_.streams, context, stream);
     parts_.captures->Leave();
+  } else {
+    parts_.streams->NoteLeftBusy(context);
   }
-  if (!done) parts_.streams->NoteLeftBusy(context);
   // Now, not when the call returns: by then another thread's new stream may have the handle.
   parts_.streams->Remove(stream);
 }

@@ -44,7 +44,7 @@ class CallBookkeeping {
   void OnContextDestroyed(const void* context) noexcept;
 
  private:
-  void OnStreamGoes(uint32_t cbid, const CUpti_CallbackData& data) noexcept;
+  void OnStreamGoes(const CUpti_CallbackData& data) noexcept;
   void OnMemory(CallInfo call, uint32_t cbid, const CUpti_CallbackData& data) noexcept;
   void OnPeerAccess(uint32_t cbid, const CUpti_CallbackData& data) noexcept;
   void NotePeer(const void* context) noexcept;

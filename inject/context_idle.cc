@@ -14,6 +14,30 @@ Readiness AskStream(const CudaApi& cuda, CUstream stream) noexcept {
   }
 }
 
+namespace {
+
+// False: the driver refused, or there is no room.
+bool LeaveEvent(const CudaApi& cuda, StreamTable* streams, const void* context, CUstream stream) noexcept {
+  if (cuda.cuEventCreate == nullptr || cuda.cuEventRecord == nullptr || cuda.cuEventQuery == nullptr ||
+      cuda.cuEventDestroy_v2 == nullptr) {
+    return false;
+  }
+  CUevent event = nullptr;
+  if (cuda.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return false;
+  if (cuda.cuEventRecord(event, stream) == CUDA_SUCCESS && streams->KeepEvent(context, event)) return true;
+  (void)cuda.cuEventDestroy_v2(event);
+  return false;
+}
+
+}  // namespace
+
+void LetStreamGo(const CudaApi& cuda, StreamTable* streams, const void* context, CUstream stream) noexcept {
+  const Readiness readiness = AskStream(cuda, stream);
+  if (readiness == Readiness::kReady) return;
+  if (readiness == Readiness::kNotReady && LeaveEvent(cuda, streams, context, stream)) return;
+  streams->NoteLeftBusy(context);
+}
+
 Readiness AskContext(const CudaApi& cuda, const StreamTable& streams, CUcontext context, uint64_t thread) noexcept {
   if (streams.DoubtOf(context, thread) != IdleDoubt::kNone) return Readiness::kError;
   Readiness readiness = AskStream(cuda, CU_STREAM_LEGACY);
@@ -26,7 +50,14 @@ Readiness AskContext(const CudaApi& cuda, const StreamTable& streams, CUcontext 
     readiness = AskStream(cuda, static_cast<CUstream>(stream));
     return readiness == Readiness::kReady;
   });
-  return readiness;
+  if (readiness != Readiness::kReady) return readiness;
+  const bool done = streams.EventsDone(context, [&](void* pointer) {
+    const auto event = static_cast<CUevent>(pointer);
+    const CUresult result = cuda.cuEventQuery(event);
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY) readiness = Readiness::kError;
+    return result == CUDA_SUCCESS && cuda.cuEventDestroy_v2(event) == CUDA_SUCCESS;
+  });
+  return done || readiness != Readiness::kReady ? readiness : Readiness::kNotReady;
 }
 
 }  // namespace gx::inject

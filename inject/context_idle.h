@@ -1,5 +1,6 @@
-// Asks whether a context is idle: every stream that is known of it, and its default streams.
-// Calls CUDA: only inside an entered CaptureGate, and where the answer must hold, with launches held.
+// Asks whether a context is idle: every stream that is known of it, those that were destroyed with work in them, and
+// its default streams. Calls CUDA: only inside an entered CaptureGate, and where the answer must hold, with launches
+// held.
 #ifndef GPUEXEC_INJECT_CONTEXT_IDLE_H_
 #define GPUEXEC_INJECT_CONTEXT_IDLE_H_
 
@@ -16,6 +17,9 @@ namespace gx::inject {
 Readiness AskContext(const CudaApi& cuda, const StreamTable& streams, CUcontext context, uint64_t thread) noexcept;
 // One stream: whether what was launched in it is done.
 Readiness AskStream(const CudaApi& cuda, CUstream stream) noexcept;
+// Before a stream of the context is destroyed, which the driver does while it still works: makes sure that AskContext
+// goes on knowing of that work, by an event behind it, or raises a doubt (kLeftBusy).
+void LetStreamGo(const CudaApi& cuda, StreamTable* streams, const void* context, CUstream stream) noexcept;
 
 }  // namespace gx::inject
 

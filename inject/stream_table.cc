@@ -64,6 +64,12 @@ void StreamTable::RemoveContext(const void* context) noexcept {
     entries_[i].stream.store(nullptr, std::memory_order_release);
     entries_[i].context.store(nullptr, std::memory_order_release);
   }
+  // Its events end with it.
+  for (EventEntry& entry : events_) {
+    if (entry.context.load(std::memory_order_acquire) != context) continue;
+    entry.event.store(nullptr, std::memory_order_release);
+    entry.context.store(nullptr, std::memory_order_release);
+  }
   for (ContextEntry& entry : contexts_) {
     const void* expected = context;
     if (!entry.context.compare_exchange_strong(expected, &kTaken, std::memory_order_acq_rel)) continue;
@@ -83,6 +89,24 @@ void StreamTable::NotePerThread(const void* context, uint64_t thread) noexcept {
   // The first thread that comes is the one; a second one makes them several, for good.
   if (owner == 0 && entry->per_thread.compare_exchange_strong(owner, thread, std::memory_order_acq_rel)) return;
   if (owner != thread) entry->per_thread.store(kSeveral, std::memory_order_release);
+}
+
+bool StreamTable::KeepEvent(const void* context, void* event) noexcept {
+  if (context == nullptr) return false;
+  for (EventEntry& entry : events_) {
+    if (entry.context.load(std::memory_order_acquire) != nullptr ||
+        entry.taken.exchange(true, std::memory_order_acq_rel)) {
+      continue;
+    }
+    const bool is_free = entry.context.load(std::memory_order_acquire) == nullptr;
+    if (is_free) {
+      entry.event.store(event, std::memory_order_release);
+      entry.context.store(context, std::memory_order_release);
+    }
+    entry.taken.store(false, std::memory_order_release);
+    if (is_free) return true;
+  }
+  return false;
 }
 
 void StreamTable::NoteLeftBusy(const void* context) noexcept {

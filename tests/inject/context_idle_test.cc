@@ -97,6 +97,81 @@ TEST_F(ContextIdleTest, AThreadAsksItsOwnDefaultStreamWhereItUsesIt) {
   EXPECT_EQ(Ask(), Readiness::kReady);
 }
 
+// A driver's events: what each waits behind, by its number.
+struct FakeEvents {
+  std::vector<CUstream> recorded;
+  std::vector<CUevent> destroyed;
+  CUresult create_result = CUDA_SUCCESS;
+  CUresult record_result = CUDA_SUCCESS;
+};
+FakeEvents& Events() {
+  static FakeEvents events;
+  return events;
+}
+void AddEvents(CudaApi* cuda) {
+  Events() = {};
+  cuda->cuEventCreate = [](CUevent* event, unsigned) {
+    *event = reinterpret_cast<CUevent>(Events().recorded.size() + 1);
+    return Events().create_result;
+  };
+  cuda->cuEventRecord = [](CUevent, CUstream stream) {
+    Events().recorded.push_back(stream);
+    return Events().record_result;
+  };
+  // An event is done when its stream is.
+  cuda->cuEventQuery = [](CUevent event) {
+    const auto found = Answers().find(Events().recorded.at(reinterpret_cast<uintptr_t>(event) - 1));
+    return found == Answers().end() ? CUDA_SUCCESS : found->second;
+  };
+  cuda->cuEventDestroy_v2 = [](CUevent event) {
+    Events().destroyed.push_back(event);
+    return CUDA_SUCCESS;
+  };
+}
+
+TEST_F(ContextIdleTest, TheWorkOfAStreamThatIsGoneIsWaitedForByAnEvent) {
+  AddEvents(&cuda_);
+  Answers()[Stream(16)] = CUDA_ERROR_NOT_READY;
+  LetStreamGo(cuda_, streams_.get(), kContext, Stream(16));
+  EXPECT_THAT(Events().recorded, ElementsAre(Stream(16)));
+  EXPECT_EQ(streams_->DoubtOf(kContext, kThread), IdleDoubt::kNone);
+  EXPECT_EQ(Ask(), Readiness::kNotReady);
+  Answers()[Stream(16)] = CUDA_ERROR_LAUNCH_FAILED;
+  EXPECT_EQ(Ask(), Readiness::kError);
+  EXPECT_THAT(Events().destroyed, IsEmpty());
+  Answers()[Stream(16)] = CUDA_SUCCESS;
+  EXPECT_EQ(Ask(), Readiness::kReady);
+  EXPECT_EQ(Ask(), Readiness::kReady);
+  EXPECT_THAT(Events().destroyed, ::testing::SizeIs(1));
+}
+
+TEST_F(ContextIdleTest, AStreamThatIsDoneLeavesNothing) {
+  AddEvents(&cuda_);
+  LetStreamGo(cuda_, streams_.get(), kContext, Stream(16));
+  EXPECT_THAT(Events().recorded, IsEmpty());
+  EXPECT_EQ(streams_->DoubtOf(kContext, kThread), IdleDoubt::kNone);
+}
+
+TEST_F(ContextIdleTest, WhatCannotBeWaitedForIsADoubt) {
+  const auto go = [&](uintptr_t stream, CUresult answer) {
+    streams_ = std::make_unique<StreamTable>();
+    Answers()[Stream(stream)] = answer;
+    LetStreamGo(cuda_, streams_.get(), kContext, Stream(stream));
+    return streams_->DoubtOf(kContext, kThread);
+  };
+  EXPECT_EQ(go(16, CUDA_ERROR_NOT_READY), IdleDoubt::kLeftBusy) << "a driver without events";
+  AddEvents(&cuda_);
+  EXPECT_EQ(go(16, CUDA_ERROR_NOT_READY), IdleDoubt::kNone);
+  EXPECT_EQ(go(16, CUDA_ERROR_LAUNCH_FAILED), IdleDoubt::kLeftBusy) << "a stream in error";
+  Events().create_result = CUDA_ERROR_OUT_OF_MEMORY;
+  EXPECT_EQ(go(16, CUDA_ERROR_NOT_READY), IdleDoubt::kLeftBusy);
+  EXPECT_THAT(Events().destroyed, IsEmpty());
+  Events().create_result = CUDA_SUCCESS;
+  Events().record_result = CUDA_ERROR_INVALID_HANDLE;
+  EXPECT_EQ(go(16, CUDA_ERROR_NOT_READY), IdleDoubt::kLeftBusy);
+  EXPECT_THAT(Events().destroyed, ::testing::SizeIs(1)) << "the event that was made goes";
+}
+
 TEST_F(ContextIdleTest, WhereThereIsADoubtNothingIsAsked) {
   streams_->NotePerThread(kContext, kThread);
   for (const uint64_t thread : {uint64_t{0}, kThread + 1}) {

@@ -126,6 +126,74 @@ TEST_F(StreamTableTest, TwoThreadsWithDefaultStreamsOfTheirOwnLeaveADoubtToEvery
   EXPECT_EQ(table_->DoubtOf(kA, 9), IdleDoubt::kNone);
 }
 
+TEST_F(StreamTableTest, AnEventIsAskedUntilItIsDone) {
+  int a = 0;
+  int b = 0;
+  std::vector<void*> asked;
+  const auto say = [&](bool done) {
+    return [&asked, done](void* event) {
+      asked.push_back(event);
+      return done;
+    };
+  };
+  EXPECT_TRUE(table_->EventsDone(kA, say(false))) << "there is none";
+  ASSERT_TRUE(table_->KeepEvent(kA, &a));
+  ASSERT_TRUE(table_->KeepEvent(kB, &b));
+  EXPECT_FALSE(table_->EventsDone(kA, say(false)));
+  EXPECT_TRUE(table_->EventsDone(kA, say(true)));
+  EXPECT_TRUE(table_->EventsDone(kA, say(false))) << "it is forgotten";
+  EXPECT_THAT(asked, ElementsAre(&a, &a));
+  table_->RemoveContext(kB);
+  EXPECT_TRUE(table_->EventsDone(kB, say(false))) << "it went with its context";
+  EXPECT_FALSE(table_->KeepEvent(nullptr, &a));
+}
+
+TEST_F(StreamTableTest, WhileAThreadAsksAnEventItIsNotDoneForOthers) {
+  int a = 0;
+  ASSERT_TRUE(table_->KeepEvent(kA, &a));
+  bool others = true;
+  EXPECT_TRUE(table_->EventsDone(kA, [&](void*) {
+    others = table_->EventsDone(kA, [](void*) { return true; });
+    return true;
+  }));
+  EXPECT_FALSE(others);
+}
+
+TEST_F(StreamTableTest, MoreEventsThanFitAreRefused) {
+  int events[StreamTable::kEvents + 1] = {};
+  for (uint32_t i = 0; i < StreamTable::kEvents; ++i) EXPECT_TRUE(table_->KeepEvent(kA, &events[i]));
+  EXPECT_FALSE(table_->KeepEvent(kA, &events[StreamTable::kEvents]));
+  EXPECT_TRUE(table_->EventsDone(kA, [](void*) { return true; }));
+  EXPECT_TRUE(table_->KeepEvent(kA, &events[StreamTable::kEvents]));
+}
+
+TEST_F(StreamTableTest, NoEventIsLostOrAskedTwiceByThreads) {
+  constexpr uintptr_t kThreads = 3;
+  constexpr uintptr_t kEach = 2'000;
+  std::atomic<uint64_t> kept{0};
+  std::atomic<uint64_t> done{0};
+  std::vector<std::thread> threads;
+  for (uintptr_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (uintptr_t i = 1; i <= kEach; ++i) {
+        const uintptr_t number = t * kEach + i;
+        if (table_->KeepEvent(kA, const_cast<void*>(Handle(number)))) kept.fetch_add(number);
+        (void)table_->EventsDone(kA, [&](void* event) {
+          done.fetch_add(reinterpret_cast<uintptr_t>(event));
+          return true;
+        });
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  (void)table_->EventsDone(kA, [&](void* event) {
+    done.fetch_add(reinterpret_cast<uintptr_t>(event));
+    return true;
+  });
+  EXPECT_GT(kept.load(), 0u);
+  EXPECT_EQ(done.load(), kept.load());
+}
+
 TEST_F(StreamTableTest, AStreamThatWasLeftBusyIsADoubtUntilTheContextIsSynchronised) {
   table_->NoteLeftBusy(kA);
   EXPECT_EQ(table_->DoubtOf(kA, 7), IdleDoubt::kLeftBusy);
