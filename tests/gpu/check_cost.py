@@ -4,7 +4,7 @@
 
 A pair is the program bare, under gpuexec (core set, GPUEXEC_BUDGET=off) and under ncu (`--filter-mode per-launch-config -c 1`,
 the metrics of the groups that gpuexec planned). What gpuexec adds is its time inside calls (the sessions of the trace) and
-what the steps that overlap a counter window, or the switch into it, took longer than the run's other steps. Calls on the
+what the steps that overlap a counter window, or a switch, took longer than a usual step, of the run or of the bare one. Calls on the
 program's threads are inside of steps, so two figures are given: the larger of the two, and their sum. What ncu adds is the
 wall time of the process beyond the bare one; of the steps alone, as a second figure.
 
@@ -50,6 +50,7 @@ class Run:
             raise ValueError(f"{name}: exit code {code}, see {name}.err")
         self.steps = gpu_program.read_step_times(self.steps_path)
         # Steps and the waits after every few of them.
+        self.usual_step_s = statistics.median((end - begin) / 1e9 for begin, end in self.steps)
         self.loop_s = sum(end - begin for begin, end in gpu_program.read_step_times(self.steps_path, "phase")) / 1e9
 
 
@@ -58,20 +59,24 @@ def overlaps(step, spans):
 
 
 def counter_spans(counters):
-    """[(begin, end)] of counter windows, with the switches into them."""
-    return [
-        (window.begin_ns - window.switch_cost_ns, window.end_ns if window.end_ns is not None else 1 << 63)
-        for window in counters.windows_of(counter_packets.WINDOW_COUNTERS)
-    ]
+    """[(begin, end)] of counter windows, with the switches into them and out of them."""
+    windows = sorted(counters.windows.values(), key=lambda window: window.begin_ns)
+    spans = []
+    for window, after in zip(windows, windows[1:] + [None]):
+        if window.kind == counter_packets.WINDOW_COUNTERS:
+            end = after.begin_ns if after else window.end_ns if window.end_ns is not None else 1 << 63
+            spans.append((window.begin_ns - window.switch_cost_ns, end))
+    return spans
 
 
 class Added:
-    """Seconds that gpuexec added to a run."""
+    """Seconds that counters added to a run. `bare_step_s`: a usual step without gpuexec. Kernel activity is off in counter
+    windows, so that a step there would be shorter than the run's others; what is longer than a bare step counts as added."""
 
-    def __init__(self, run, trace):
+    def __init__(self, run, trace, bare_step_s=None):
         counters = trace.counters
         spans = counter_spans(counters)
-        # A switch back is in the step after the window.
+        # What a switch leaves behind is in the step after it.
         inside, outside = [], []
         last_inside = False
         for step in run.steps:
@@ -79,7 +84,8 @@ class Added:
             (inside if in_window or last_inside else outside).append((step[1] - step[0]) / 1e9)
             last_inside = in_window
         self.usual_step_s = statistics.median(outside or inside)
-        self.slowdown_s = sum(inside) - len(inside) * self.usual_step_s
+        reference_s = min(self.usual_step_s, bare_step_s or self.usual_step_s)
+        self.slowdown_s = sum(inside) - len(inside) * reference_s
         self.steps_inside = len(inside)
         self.program_calls_s = sum(session.program_ns for session in counters.sessions.values()) / 1e9
         self.switch_calls_s = sum(session.switch_ns for session in counters.sessions.values()) / 1e9
@@ -91,13 +97,13 @@ class Added:
         self.samples = len(counters.samples)
 
 
-def under_gpuexec(arguments, name, steps):
+def under_gpuexec(arguments, name, steps, bare_step_s):
     path = os.path.join(arguments.scratch, f"{name}.pb")
     run = Run(arguments, name, steps, settings={"CUDA_INJECTION64_PATH": arguments.inject, "GPUEXEC_OUTPUT": path,
                                                 "GPUEXEC_COUNTERS": "core", "GPUEXEC_BUDGET": "off"})
     trace = trace_file.read(path)
     check_counters.describe_to(os.path.join(arguments.scratch, f"{name}.counters.txt"), trace)
-    return run, trace, Added(run, trace)
+    return run, trace, Added(run, trace, bare_step_s)
 
 
 def planned_metrics(trace):
@@ -148,7 +154,7 @@ def main():
                 if pair_began - began + longest_s > arguments.seconds:
                     break
                 bare = Run(arguments, f"bare_{number}", arguments.steps)
-                ours, trace, added = under_gpuexec(arguments, f"gpuexec_{number}", arguments.steps)
+                ours, trace, added = under_gpuexec(arguments, f"gpuexec_{number}", arguments.steps, bare.usual_step_s)
                 theirs = under_ncu(arguments, f"ncu_{number}", planned_metrics(trace))
                 pairs.append((bare, ours, added, theirs))
                 print(number, f"{bare.wall_s:.3f}", f"{bare.loop_s:.3f}", f"{ours.wall_s:.3f}", f"{ours.loop_s:.3f}",
@@ -158,7 +164,8 @@ def main():
                       flush=True)
                 longest_s = max(longest_s, time.monotonic() - pair_began)
             if arguments.long_steps and time.monotonic() - began < arguments.seconds:
-                long_run = under_gpuexec(arguments, "gpuexec_long", arguments.long_steps)
+                long_run = under_gpuexec(arguments, "gpuexec_long", arguments.long_steps,
+                                         pairs[-1][0].usual_step_s if pairs else None)
         except (OSError, ValueError, KeyError, trace_file.DamagedTrace, subprocess.TimeoutExpired) as error:
             problem = f"{type(error).__name__}: {error}"
     rows.equal(f"{label}: runs that failed", "none", problem or "none")
