@@ -6,6 +6,7 @@
 
 #include "inject/boundary.h"
 #include "inject/clock.h"
+#include "inject/launch_sampler.h"
 #include "inject/log.h"
 #include "inject/nvtx_handler.h"
 
@@ -254,7 +255,7 @@ void Writer::DrainAnswers() {
     if (const auto* function = std::get_if<FunctionAnswer>(&answer)) {
       if (!function->name.empty()) interner_.NameFunction(function->function_iid, function->name);
       if (const auto unnamed = unnamed_functions_.find(function->function_iid); unnamed != unnamed_functions_.end()) {
-        if (!function->name.empty() && parts_.deny != nullptr) {
+        if (!function->name.empty() && parts_.deny != nullptr && unnamed->second < kSampledKernels) {
           const FunctionInfo& info = parts_.functions->Get(unnamed->second);
           (void)parts_.deny->Decide(unnamed->second, function->name, info.has_code ? info.code.hash : 0);
           named = true;
@@ -469,7 +470,8 @@ void Writer::OnGraphDestroyed(uint32_t graph_id) {
 }
 
 GraphSampling Writer::JudgeKernel(const GraphNodes::Kernel& kernel) {
-  if (kernel.function_index == 0) return GraphSampling::kNever;
+  // Beyond kSampledKernels the deny list's entries are those of graphs.
+  if (kernel.function_index == 0 || kernel.function_index >= kSampledKernels) return GraphSampling::kNever;
   DenyReason reason = DenyReason::kNone;
   if (!parts_.deny->Find(kernel.function_index, &reason)) {
     const FunctionInfo& info = parts_.functions->Get(kernel.function_index);

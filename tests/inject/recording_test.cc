@@ -249,6 +249,33 @@ TEST_F(RecordingTest, ARegionThatEndsDuringAChangeEndsRightAfterIt) {
   EXPECT_EQ(packet.window(4).kind(), Window::KIND_OFF);
 }
 
+TEST_F(RecordingTest, ASamplerBesideAProgramThatSwitchesLeavesAWholeAnswer) {
+  Attach(true);
+  recording_.Switch(true);
+  // Two notes a switch, and nobody reads them before the end: at most 2 * (42 + 2 * 40) of 256.
+  std::thread sampler([&] {
+    for (int i = 0; i < 40; ++i) {
+      if (!recording_.SwitchTo(WindowKind::kTiming, WindowKind::kCounters)) continue;
+      (void)recording_.SwitchTo(WindowKind::kCounters, WindowKind::kTiming);
+    }
+  });
+  for (int i = 0; i < 41; ++i) recording_.Switch(i % 2 != 0);
+  sampler.join();
+  EXPECT_EQ(recording_.window_kind(), WindowKind::kOff) << "the program's last wish was not lost";
+  EXPECT_EQ(recording_.window_id().load(), 0u);
+  EXPECT_EQ(TheFakeCupti().enabled_kinds_mask.load(), 0u);
+  uint64_t opened = 0;
+  const auto packet = Written();
+  for (const Window& window : packet.window()) {
+    if (window.has_end_monotonic_ns()) continue;
+    EXPECT_EQ(window.window_id(), ++opened);
+    EXPECT_EQ(static_cast<uint32_t>(parts_.writer->window_kinds().Find(static_cast<uint32_t>(opened))),
+              static_cast<uint32_t>(window.kind()));
+  }
+  EXPECT_GE(opened, 2u);
+  EXPECT_EQ(Stats().Get(StatId::kNotesDropped), 0u);
+}
+
 TEST_F(RecordingTest, ThreadsThatSwitchAtOnceLeaveAWholeAnswer) {
   Attach(true);
   // Two notes a switch at most, and nobody reads them before the end: 43 switches a thread would fill the inbox.
