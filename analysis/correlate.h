@@ -32,6 +32,8 @@ struct LaunchFacts {
   // Graph launches: kernels that the replay runs at least, and at most. A most of kNone: the graph is not known.
   uint32_t min_kernel_count = 0;
   uint32_t max_kernel_count = kNone;
+  // 0: not known.
+  uint64_t window_id = 0;
   // Made while kernel records were on.
   bool timed = true;
   bool is_graph() const { return graph_exec != kNone; }

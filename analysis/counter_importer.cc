@@ -68,7 +68,8 @@ DecodedBatch CounterImporter::ImportSamples(const pb::CounterBatch& batch, const
     if ((row.flags & static_cast<uint64_t>(pb::CounterBatch::FLAG_VOID)) == 0) {
       for (const double value : row.values) model_->unavailable_value_count += std::isfinite(value) ? 0 : 1;
     }
-    kept_values_ += series->samples.Add(row, kept_values_ + row.values.size() <= limits_.kept_values);
+    kept_values_ += series->samples.Add(
+        row, kept_values_ + row.values.size() + CounterSamples::kOverheadValues <= limits_.kept_values);
   });
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
-#include "absl/strings/match.h"
 #include "analysis/model/quantile.h"
 
 namespace gx::analysis {
@@ -13,19 +13,20 @@ using gpuexec::v1::CounterBatch;
 
 bool Has(uint64_t flags, CounterBatch::Flag flag) { return (flags & static_cast<uint64_t>(flag)) != 0; }
 
-}  // namespace
-
-bool ReadsHighInFirstRange(absl::string_view metric) {
-  // Spellings of chips: dram__bytes_write, dram__bytes_op_write, fbpa__dram_write_bytes; dram__bytes holds them too.
-  // Peaks and rates of the clock hold no traffic.
-  if (absl::StrContains(metric, "peak_sustained")) return false;
-  for (const absl::string_view counter :
-       {"dram__bytes.", "dram__bytes_write.", "dram__bytes_op_write.", "dram__sectors.", "dram__sectors_write.",
-        "dram__sectors_op_write.", "fbpa__dram_write_bytes.", "fbpa__dram_sectors."}) {
-    if (absl::StartsWith(metric, counter)) return true;
-  }
-  return false;
+CounterSamples::Sample SampleOf(const CounterSampleRow& row) {
+  return {row.enter_monotonic_ns,
+          row.launch_number,
+          row.session_id,
+          row.window_id,
+          row.context_id,
+          row.thread_id,
+          row.correlation_id,
+          row.range_order,
+          row.flags,
+          {row.values.begin(), row.values.end()}};
 }
+
+}  // namespace
 
 void CounterSamples::Extreme::Add(double value) {
   if (!std::isfinite(value)) {
@@ -41,7 +42,9 @@ size_t CounterSamples::Add(const CounterSampleRow& row, bool may_keep) {
   ++count_;
   if (Has(row.flags, CounterBatch::FLAG_VOID)) {
     ++void_count_;
-    return 0;
+    if (!may_keep || void_kept_.size() == kMaxVoidKept) return 0;
+    void_kept_.push_back(SampleOf(row));
+    return row.values.size() + kOverheadValues;
   }
   const bool first = Has(row.flags, CounterBatch::FLAG_FIRST_OF_SESSION);
   if (first) ++first_count_;
@@ -61,35 +64,30 @@ size_t CounterSamples::Add(const CounterSampleRow& row, bool may_keep) {
   ++drawn_from_;
   if (kept_.size() < kMaxKept) {
     if (!may_keep) return 0;
-    kept_.push_back({{row.enter_monotonic_ns, row.launch_number}, first, {row.values.begin(), row.values.end()}});
-    return row.values.size();
+    kept_.push_back(SampleOf(row));
+    return row.values.size() + kOverheadValues;
   }
   const uint64_t place = Random(drawn_from_);
-  if (place < kMaxKept) {
-    Kept& kept = kept_[place];
-    kept.launch = {row.enter_monotonic_ns, row.launch_number};
-    kept.first_of_session = first;
-    kept.values.assign(row.values.begin(), row.values.end());
-  }
+  if (place < kMaxKept) kept_[place] = SampleOf(row);
   return 0;
 }
 
-std::vector<CounterSamples::Launch> CounterSamples::KeptLaunches() const {
-  std::vector<Launch> launches;
-  for (const Kept& kept : kept_) launches.push_back(kept.launch);
-  std::sort(launches.begin(), launches.end(), [](const Launch& a, const Launch& b) {
-    return a.enter_monotonic_ns != b.enter_monotonic_ns ? a.enter_monotonic_ns < b.enter_monotonic_ns
-                                                        : a.launch_number < b.launch_number;
+std::vector<const CounterSamples::Sample*> CounterSamples::Kept() const {
+  std::vector<const Sample*> samples;
+  for (const Sample& sample : kept_) samples.push_back(&sample);
+  for (const Sample& sample : void_kept_) samples.push_back(&sample);
+  std::sort(samples.begin(), samples.end(), [](const Sample* a, const Sample* b) {
+    return std::tie(a->enter_monotonic_ns, a->session_id, a->range_order, a->launch_number) <
+           std::tie(b->enter_monotonic_ns, b->session_id, b->range_order, b->launch_number);
   });
-  return launches;
+  return samples;
 }
 
-CounterFigures CounterSamples::Figures(size_t metric, absl::string_view name) const {
+CounterFigures CounterSamples::Figures(size_t metric) const {
   const Extremes& extremes = extremes_[metric];
   CounterFigures figures;
-  const bool leave_out = ReadsHighInFirstRange(name);
-  figures.first_only = leave_out && extremes.later.value_count == 0 && extremes.first.value_count > 0;
-  figures.first_left_out = leave_out && !figures.first_only && extremes.first.value_count > 0;
+  figures.first_only = extremes.later.value_count == 0 && extremes.first.value_count > 0;
+  figures.first_left_out = !figures.first_only && extremes.first.value_count > 0;
   const bool use_later = !figures.first_only;
   const bool use_first = !figures.first_left_out;
   double min = 0;
@@ -108,8 +106,8 @@ CounterFigures CounterSamples::Figures(size_t metric, absl::string_view name) co
   figures.max = max;
 
   std::vector<double> values;
-  for (const Kept& kept : kept_) {
-    if (kept.first_of_session ? !use_first : !use_later) continue;
+  for (const Sample& kept : kept_) {
+    if (Has(kept.flags, CounterBatch::FLAG_FIRST_OF_SESSION) ? !use_first : !use_later) continue;
     if (std::isfinite(kept.values[metric])) values.push_back(kept.values[metric]);
   }
   figures.kept_count = values.size();

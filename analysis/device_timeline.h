@@ -23,6 +23,8 @@ struct TimelineItem {
   uint32_t signature = 0;
   // Copies and fills: they count as busy time and never as overlap.
   bool is_copy = false;
+  // The importer's own, too.
+  uint32_t lane = 0;
 };
 
 enum class TimelineClass { kAlone, kOverlapped, kLate };

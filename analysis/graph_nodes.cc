@@ -6,11 +6,13 @@ namespace gx::analysis {
 
 void GraphNodes::Add(const gpuexec::v1::GraphNode& node) {
   ++generation_;
-  std::vector<Definition>& definitions = nodes_[node.node_id()].definitions;
+  Node& known = nodes_[node.node_id()];
+  if (node.graph_id() != 0) known.graph_id = node.graph_id();
+  std::vector<Definition>& definitions = known.definitions;
   const Definition definition{node.created_monotonic_ns(), node.original_node_id(), node.signature_iid(),
                               node.thread_id()};
   const auto place = std::upper_bound(definitions.begin(), definitions.end(), definition.at_ns,
-                                      [](uint64_t at_ns, const Definition& known) { return at_ns < known.at_ns; });
+                                      [](uint64_t at_ns, const Definition& later) { return at_ns < later.at_ns; });
   // Set anew to what it was: nothing to remember, however often a program does that.
   if (place == definitions.end() && !definitions.empty() && node.signature_iid() != 0 &&
       definitions.back().signature_iid == node.signature_iid()) {

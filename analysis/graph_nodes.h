@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "gpuexec/v1/trace.pb.h"
 
 namespace gx::analysis {
@@ -35,6 +36,10 @@ class GraphNodes {
   Resolved Resolve(uint64_t node_id, uint64_t at_ns) const;
 
   size_t node_count() const { return nodes_.size(); }
+  // In no order. An executable graph is a graph of its own, of clones: its graph id is the id of the executable.
+  void ForEach(absl::FunctionRef<void(uint64_t node_id, uint64_t graph_id)> visit) const {
+    for (const auto& [node_id, node] : nodes_) visit(node_id, node.graph_id);
+  }
 
  private:
   struct Definition {
@@ -46,6 +51,8 @@ class GraphNodes {
   struct Node {
     // By time; equal times in order of arrival.
     std::vector<Definition> definitions;
+    // 0: unknown.
+    uint64_t graph_id = 0;
     // The answer for any time, while the node has one definition and no definition was added since.
     mutable Resolved cached;
     mutable uint64_t cached_generation = 0;

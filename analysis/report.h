@@ -3,6 +3,7 @@
 #ifndef GPUEXEC_ANALYSIS_REPORT_H_
 #define GPUEXEC_ANALYSIS_REPORT_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -25,8 +26,8 @@ struct Grouping {
   friend bool operator==(const Grouping&, const Grouping&) = default;
 };
 
-// Parts of the text, and the one table that CSV holds.
-enum class Section { kLosses, kProvenance, kRun, kCounters, kKernels };
+// Parts of the text, and the one table that CSV holds (of counters, samples or kernels).
+enum class Section { kLosses, kProvenance, kRun, kCounters, kSamples, kKernels };
 
 enum class SortKey { kTotal, kCalls, kMedian, kMax, kOverlap, kName };
 
@@ -89,10 +90,13 @@ struct DeviceSection {
   uint64_t busy_ns = 0;
   // First start to last end of kernels and copies.
   uint64_t span_ns = 0;
-  // span - busy.
+  // Of the span: windows in which nothing on the device is recorded.
+  uint64_t untimed_ns = 0;
+  // span - busy - untimed.
   uint64_t idle_ns = 0;
-  // Of RunSection::recorded_ns().
+  // Of RunSection::recorded_ns(), and of RunSection::timed_ns().
   double busy_of_wall_ratio = 0;
+  double busy_of_timed_ratio = 0;
 };
 
 struct CopySection {
@@ -110,6 +114,9 @@ struct RunSection {
   // launches and kernels: rate, busy time, copies, synchronisation, overhead and ranges are those before it.
   std::optional<uint64_t> single_records_end_ns;
   uint64_t recorded_ns() const { return single_records_end_ns.value_or(wall_ns); }
+  // Of that, windows without records of what ran on the device.
+  uint64_t untimed_windows_ns = 0;
+  uint64_t timed_ns() const { return recorded_ns() - std::min(recorded_ns(), untimed_windows_ns); }
   bool summarised() const { return summarised_launches + summarised_kernels > 0; }
   // With a record.
   uint64_t kernel_launches = 0;
@@ -168,7 +175,9 @@ struct ProvenanceSection {
 struct AccountingSection {
   uint64_t launches = 0;
   uint64_t graph_launches = 0;
+  // Made while kernel records were off, by intent; of these, in counter windows.
   uint64_t untimed_launches = 0;
+  uint64_t counter_window_launches = 0;
   uint64_t kernel_records = 0;
   uint64_t kernels_joined = 0;
   uint64_t kernels_joined_to_graphs = 0;
@@ -304,6 +313,8 @@ struct KernelGroup {
   // overlapping / timed, of kernels with a record.
   double overlapped_ratio = 0;
   uint64_t late_count = 0;
+  // First or last on their stream beside a switch of windows.
+  uint64_t next_to_switch_count = 0;
   uint64_t untimed_count = 0;
   uint64_t unfinished_count = 0;
   uint64_t invalid_count = 0;
@@ -331,6 +342,24 @@ struct CounterMetricRow {
   bool first_only = false;
 };
 
+// One range. 0: not known, but for range_order.
+struct CounterSampleLine {
+  uint64_t session_id = 0;
+  uint64_t window_id = 0;
+  uint64_t context_id = 0;
+  uint64_t range_order = 0;
+  uint64_t launch_number = 0;
+  uint64_t correlation_id = 0;
+  uint64_t thread_id = 0;
+  std::optional<uint64_t> offset_ns;
+  bool first_of_session = false;
+  bool after_switch = false;
+  bool is_void = false;
+  bool replayed = false;
+  // In the order of CounterGroupRow::metrics. Unset: unavailable.
+  std::vector<std::optional<double>> values;
+};
+
 // What one group counted of one signature, or of one graph.
 struct CounterGroupRow {
   std::string group;
@@ -352,6 +381,8 @@ struct CounterGroupRow {
   std::optional<uint64_t> first_launch_number;
   std::optional<double> launch_number_step;
   std::vector<CounterMetricRow> metrics;
+  // Those that were kept (CounterSamples::kMaxKept), void ones among them, in order of time.
+  std::vector<CounterSampleLine> samples;
 };
 
 // A metric that shows that launches of one signature did different work.
@@ -360,6 +391,16 @@ struct MixedWork {
   double min = 0;
   double max = 0;
   double spread_ratio = 0;
+};
+
+// Two ways of counting a signature's instructions that do not agree: the values nearest to each other.
+struct InstructionDisagreement {
+  std::string hardware_metric;
+  std::string patched_metric;
+  double hardware = 0;
+  double patched = 0;
+  // Of the larger one.
+  double difference_ratio = 0;
 };
 
 struct SignatureCounters {
@@ -376,7 +417,17 @@ struct SignatureCounters {
   std::optional<double> share_ratio;
   // Not empty: mixed work.
   std::vector<MixedWork> mixed_work;
+  std::optional<InstructionDisagreement> instruction_disagreement;
   std::vector<CounterGroupRow> groups;
+};
+
+struct GraphKernel {
+  std::string full_name;
+  std::string short_name;
+  // Unset: parameters not known.
+  std::optional<Dim> grid;
+  std::optional<Dim> block;
+  uint64_t node_count = 0;
 };
 
 // Of whole graph launches: never a kernel's.
@@ -386,6 +437,8 @@ struct GraphCounters {
   // Unset: instantiated before the capture.
   std::optional<uint64_t> kernel_node_count;
   std::optional<uint64_t> undescribed_node_count;
+  // Which kernels, most frequent first, as the nodes were at its last sample. Empty: not known.
+  std::vector<GraphKernel> kernels;
   std::vector<CounterGroupRow> groups;
 };
 
@@ -430,15 +483,32 @@ struct WindowClocksRow {
   uint64_t reading_count = 0;
 };
 
-// A function that was not sampled any more; "" every function of the context.
+// A function that was not sampled, from that time on.
 struct DeniedFunction {
   std::string name;
   std::string reason;
   std::string detail;
+  // 0: in every context.
+  uint64_t context_id = 0;
+  std::optional<uint64_t> offset_ns;
+};
+
+// Something that the library counted: launches that were not sampled, ranges that gave nothing.
+struct CounterLoss {
+  // "STAT_COUNTER_SKIPPED_BUSY"
+  std::string id;
+  std::string text;
+  uint64_t count = 0;
 };
 
 // What counters cost. Host time inside calls, each counted once.
 struct CounterBill {
+  // GPUEXEC_BUDGET as it was given. Empty: the default, or not known.
+  std::string budget;
+  uint64_t drain_count = 0;
+  // Sessions of another group than the one before in their context: the costly kind of switch.
+  uint64_t rotation_count = 0;
+  uint64_t abandoned_session_count = 0;
   uint64_t window_count = 0;
   uint64_t windows_ns = 0;
   uint64_t switch_ns = 0;
@@ -458,6 +528,7 @@ struct CounterBill {
   uint64_t disable_ns = 0;
   uint64_t ranges_ns() const { return push_ns + pop_ns + idle_wait_ns + completion_wait_ns; }
   uint64_t sessions_ns() const { return enable_ns + start_ns + stop_ns + decode_ns + disable_ns; }
+  uint64_t calls_ns() const { return ranges_ns() + sessions_ns() + switch_ns; }
 };
 
 struct CountersSection {
@@ -467,6 +538,10 @@ struct CountersSection {
   std::vector<DevicePeakRow> peaks;
   std::vector<WindowClocksRow> window_clocks;
   std::vector<DeniedFunction> denied;
+  // Launches that were to be sampled and were not, and ranges without a sample.
+  std::vector<CounterLoss> losses;
+  // Kernel and graph launches in counter windows, which have no timing by intent.
+  uint64_t untimed_launch_count = 0;
   CounterBill bill;
   uint64_t sample_count = 0;
   uint64_t void_count = 0;
@@ -477,6 +552,8 @@ struct CountersSection {
   uint64_t sampled_signature_count = 0;
   std::optional<double> sampled_share_ratio;
   std::optional<double> covered_share_ratio;
+  // Kernels that ran in graphs: sampled as part of their graph, if at all.
+  std::optional<double> graph_share_ratio;
   uint64_t mixed_work_count = 0;
   // Heaviest first, filtered, cut to the number asked for.
   std::vector<SignatureCounters> signatures;

@@ -32,7 +32,7 @@ Report BuildReport(std::span<const TraceModel> models, const ReportRequest& requ
     BuildFindings(model, &section);
     section.accounting = BuildAccounting(model);
     section.provenance = BuildProvenance(model);
-    section.devices = BuildDevices(model, section.run.recorded_ns());
+    section.devices = BuildDevices(model, section.run);
     report.data_lost |= section.data_lost;
     report.processes.push_back(std::move(section));
     AddKernels(model, i, request, &report);

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/kernel_name.h"
 #include "analysis/model/quantile.h"
 #include "analysis/printable.h"
 #include "analysis/report_sections.h"
+#include "analysis/stat_catalog.h"
 #include "analysis/throttle_reasons.h"
 
 namespace gx::analysis {
@@ -54,6 +56,7 @@ class ProcessCounters {
     BuildDeviceFacts();
     BuildDenied();
     BuildBill();
+    BuildLosses();
     BuildSignatures();
     BuildGraphs();
     section_.sample_count = counters_.sample_count;
@@ -124,12 +127,18 @@ class ProcessCounters {
   void BuildDenied() {
     for (const auto& [key, denial] : counters_.denials) {
       section_.denied.push_back({DeniedFunctionName(model_, denial.function_iid()), CounterDenialWord(denial.reason()),
-                                 Printable(denial.detail())});
+                                 Printable(denial.detail()), denial.context_id(), OffsetOf(denial.monotonic_ns())});
     }
   }
 
   void BuildBill() {
     CounterBill& bill = section_.bill;
+    if (model_.header.has_value()) {
+      for (const pb::Setting& setting : model_.header->configuration()) {
+        if (setting.name() == "GPUEXEC_BUDGET") bill.budget = Printable(setting.value());
+      }
+    }
+    bill.drain_count = StatValue(pb::STAT_COUNTER_DRAINS);
     for (const auto& [id, window] : model_.windows) {
       if (window.kind() != pb::Window::KIND_COUNTERS) continue;
       ++bill.window_count;
@@ -137,9 +146,15 @@ class ProcessCounters {
       const uint64_t end_ns = window.has_end_monotonic_ns() ? window.end_monotonic_ns() : model_.last_monotonic_ns;
       if (end_ns > window.begin_monotonic_ns()) bill.windows_ns += end_ns - window.begin_monotonic_ns();
     }
+    // By number, which is their order.
+    std::map<uint64_t, uint64_t> group_by_context;
     for (const auto& [id, session] : counters_.sessions) {
       ++bill.session_count;
       if (session.outcome() == pb::CounterSession::OUTCOME_FAILED) ++bill.failed_session_count;
+      if (session.outcome() == pb::CounterSession::OUTCOME_ABANDONED) ++bill.abandoned_session_count;
+      const auto [before, is_first] = group_by_context.try_emplace(session.context_id(), session.group_iid());
+      if (!is_first && before->second != session.group_iid()) ++bill.rotation_count;
+      before->second = session.group_iid();
       bill.range_count += session.range_count();
       bill.push_ns += session.push_ns();
       bill.pop_ns += session.pop_ns();
@@ -151,6 +166,59 @@ class ProcessCounters {
       bill.decode_ns += session.decode_ns();
       bill.disable_ns += session.disable_ns();
     }
+  }
+
+  uint64_t StatValue(pb::StatId id) const {
+    const auto found = model_.stats.find(static_cast<uint32_t>(id));
+    return found == model_.stats.end() ? 0 : found->second;
+  }
+
+  std::optional<uint64_t> OffsetOf(uint64_t monotonic_ns) const {
+    if (monotonic_ns == 0 || begin_ns_ == 0) return std::nullopt;
+    return monotonic_ns - std::min(monotonic_ns, begin_ns_);
+  }
+
+  void BuildLosses() {
+    section_.untimed_launch_count = model_.accounting.counter_window_launches;
+    for (const auto& [id, value] : model_.stats) {
+      if (value == 0) continue;
+      const StatDescription description = DescribeStat(id);
+      const bool skipped = absl::StartsWith(description.name, "STAT_COUNTER_SKIPPED_");
+      switch (id) {
+        case pb::STAT_COUNTER_VOID_RANGES:
+        case pb::STAT_COUNTER_COMPLETION_DEADLINES:
+        case pb::STAT_COUNTER_RANGES_LOST:
+        case pb::STAT_COUNTER_SAMPLES_DROPPED:
+        case pb::STAT_COUNTER_BUDGET_SPENT:
+        case pb::STAT_COUNTER_REPLAYS_REFUSED:
+        case pb::STAT_COUNTER_GIVEN_UP:
+          break;
+        default:
+          if (!skipped) continue;
+      }
+      section_.losses.push_back({std::string(description.name), std::string(description.meaning), value});
+    }
+  }
+
+  CounterSampleLine SampleLine(const CounterSamples::Sample& sample) const {
+    const auto has = [&sample](pb::CounterBatch::Flag flag) {
+      return (sample.flags & static_cast<uint64_t>(flag)) != 0;
+    };
+    CounterSampleLine line;
+    line.session_id = sample.session_id;
+    line.window_id = sample.window_id;
+    line.context_id = sample.context_id;
+    line.range_order = sample.range_order;
+    line.launch_number = sample.launch_number;
+    line.correlation_id = sample.correlation_id;
+    line.thread_id = sample.thread_id;
+    line.offset_ns = OffsetOf(sample.enter_monotonic_ns);
+    line.first_of_session = has(pb::CounterBatch::FLAG_FIRST_OF_SESSION);
+    line.after_switch = has(pb::CounterBatch::FLAG_AFTER_SWITCH);
+    line.is_void = has(pb::CounterBatch::FLAG_VOID);
+    line.replayed = has(pb::CounterBatch::FLAG_REPLAYED);
+    for (const double value : sample.values) line.values.push_back(Finite(value));
+    return line;
   }
 
   CounterGroupRow GroupRow(const CounterSeries& series) const {
@@ -167,13 +235,14 @@ class ProcessCounters {
     }
     std::vector<double> times_ns;
     std::vector<double> numbers;
-    for (const CounterSamples::Launch& launch : samples.KeptLaunches()) {
-      if (launch.enter_monotonic_ns > 0) times_ns.push_back(static_cast<double>(launch.enter_monotonic_ns));
-      if (launch.launch_number > 0) numbers.push_back(static_cast<double>(launch.launch_number));
-      if (launch.launch_number > 0) {
-        row.first_launch_number =
-            std::min(row.first_launch_number.value_or(launch.launch_number), launch.launch_number);
-      }
+    for (const CounterSamples::Sample* sample : samples.Kept()) {
+      row.samples.push_back(SampleLine(*sample));
+      if (row.samples.back().is_void) continue;
+      if (sample->enter_monotonic_ns > 0) times_ns.push_back(static_cast<double>(sample->enter_monotonic_ns));
+      if (sample->launch_number == 0) continue;
+      numbers.push_back(static_cast<double>(sample->launch_number));
+      row.first_launch_number =
+          std::min(row.first_launch_number.value_or(sample->launch_number), sample->launch_number);
     }
     std::sort(numbers.begin(), numbers.end());
     // What was drawn from more samples says nothing of the step from one to the next.
@@ -183,12 +252,13 @@ class ProcessCounters {
     }
     const auto group = counters_.groups.find(series.group_iid);
     row.group = GroupName(series.group_iid);
+    // Samples are of groups that are defined: see CounterImporter.
     if (group == counters_.groups.end()) return row;
     row.kind = CounterGroupKindWord(group->second.kind());
     const size_t metric_count = std::min(samples.metric_count(), static_cast<size_t>(group->second.metric_size()));
     for (size_t metric = 0; metric < metric_count; ++metric) {
       const std::string& name = group->second.metric(static_cast<int>(metric));
-      const CounterFigures figures = samples.Figures(metric, name);
+      const CounterFigures figures = samples.Figures(metric);
       CounterMetricRow& metric_row = row.metrics.emplace_back();
       metric_row.name = Printable(name);
       metric_row.median = figures.median;
@@ -201,6 +271,8 @@ class ProcessCounters {
       metric_row.first_left_out = figures.first_left_out;
       metric_row.first_only = figures.first_only;
     }
+    // A group that was defined again with fewer metrics.
+    for (CounterSampleLine& sample : row.samples) sample.values.resize(row.metrics.size());
     return row;
   }
 
@@ -226,7 +298,8 @@ class ProcessCounters {
       if (group->second.spare()) continue;
       any = true;
       const bool enough = std::any_of(series.begin(), series.end(), [iid = iid](const CounterSeries* one) {
-        return one->group_iid == iid && one->samples.usable_count() >= kWantedSamples;
+        const CounterSamples& samples = one->samples;
+        return one->group_iid == iid && samples.usable_count() - samples.first_of_session_count() >= kWantedSamples;
       });
       if (!enough) return false;
     }
@@ -251,7 +324,10 @@ class ProcessCounters {
       const auto known_ns = ns_by_signature_.find(signature);
       const uint64_t total_ns = known_ns == ns_by_signature_.end() ? 0 : known_ns->second;
       SignatureCounters row = RowOf(signature, total_ns);
-      row.mixed_work = MixedWorkOf(model_, signature, series);
+      if (signature != CounterSeries::kNoSignature) {
+        row.mixed_work = MixedWorkOf(counters_, series);
+        row.instruction_disagreement = InstructionDisagreementOf(counters_, series);
+      }
       if (usable) ++section_.sampled_signature_count;
       if (usable) sampled_ns += total_ns;
       if (IsCovered(row.device_id.value_or(UINT64_MAX), series)) covered_ns += total_ns;
@@ -262,6 +338,11 @@ class ProcessCounters {
     }
     section_.sampled_share_ratio = ShareOf(sampled_ns);
     if (!counters_.plans.empty()) section_.covered_share_ratio = ShareOf(covered_ns);
+    uint64_t graph_ns = 0;
+    for (const auto& [signature, total_ns] : ns_by_signature_) {
+      if (model_.signatures[signature].definition.graph_node()) graph_ns += total_ns;
+    }
+    section_.graph_share_ratio = ShareOf(graph_ns);
 
     std::vector<size_t> order(rows.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -307,12 +388,31 @@ class ProcessCounters {
     return row;
   }
 
-  void BuildGraphs() {
-    std::map<uint64_t, std::vector<const CounterSeries*>> by_graph;
-    for (const CounterSeries& series : counters_.series) {
-      if (series.is_graph()) by_graph[series.graph_exec_id].push_back(&series);
+  std::vector<GraphKernel> GraphKernels(const std::map<uint32_t, uint64_t>& node_count_by_signature) const {
+    std::vector<GraphKernel> kernels;
+    for (const auto& [signature, node_count] : node_count_by_signature) {
+      GraphKernel& kernel = kernels.emplace_back();
+      kernel.node_count = node_count;
+      if (signature != kNone) kernel.full_name = FullKernelName(model_.FunctionName(model_.signatures[signature]));
+      if (kernel.full_name.empty()) kernel.full_name = "(name unknown)";
+      kernel.short_name = ShortKernelName(kernel.full_name);
+      if (signature == kNone || !model_.signatures[signature].defined) continue;
+      const pb::Signature& definition = model_.signatures[signature].definition;
+      kernel.grid = DimOf(definition.grid_x(), definition.grid_y(), definition.grid_z());
+      kernel.block = DimOf(definition.block_x(), definition.block_y(), definition.block_z());
     }
-    for (const auto& [graph_exec_id, series] : by_graph) {
+    const auto key = [](const GraphKernel& k) {
+      const Dim grid = k.grid.value_or(Dim{});
+      const Dim block = k.block.value_or(Dim{});
+      return std::tuple(UINT64_MAX - k.node_count, k.full_name, grid.x, grid.y, grid.z, block.x, block.y, block.z);
+    };
+    std::stable_sort(kernels.begin(), kernels.end(),
+                     [&](const GraphKernel& a, const GraphKernel& b) { return key(a) < key(b); });
+    return kernels;
+  }
+
+  void BuildGraphs() {
+    for (const auto& [graph_exec_id, series] : SeriesByGraph(counters_)) {
       GraphCounters& row = section_.graphs.emplace_back();
       row.graph_exec_id = graph_exec_id;
       const auto exec = model_.counted_graphs.find(graph_exec_id);
@@ -320,6 +420,10 @@ class ProcessCounters {
         row.graph_id = exec->second.graph_id();
         row.kernel_node_count = exec->second.kernel_node_count();
         row.undescribed_node_count = exec->second.undescribed_node_count();
+      }
+      if (const auto nodes = model_.counted_graph_nodes.find(graph_exec_id);
+          nodes != model_.counted_graph_nodes.end()) {
+        row.kernels = GraphKernels(nodes->second);
       }
       row.groups = GroupRows(series);
     }

@@ -1,5 +1,6 @@
 #include "analysis/report_csv.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -46,6 +47,7 @@ std::string ReportCsv(const Report& report) {
       "driver_occupancy_blocks_per_sm,model_blocks_per_sm,model_occupancy_ratio,model_limiters,model_waves,"
       "graph_node,cooperative,programmatic,signature_from_activity,calls,total_ns,share_ratio,verdict,basis,median_ns,"
       "p5_ns,p95_ns,min_ns,max_ns,sample_count,clean_count,warm_up_count,overlapping_count,overlapped_ratio,late_count,"
+      "next_to_switch_count,"
       "untimed_count,unfinished_count,invalid_count,summarised_count,launches_without_kernel,untimed_launch_count\n";
   for (const KernelGroup& g : report.kernels) {
     const bool measured = g.basis != MedianBasis::kNone;
@@ -92,6 +94,7 @@ std::string ReportCsv(const Report& report) {
         absl::StrCat(g.overlapping_count),
         FormatDecimal(g.overlapped_ratio, kDecimals),
         absl::StrCat(g.late_count),
+        absl::StrCat(g.next_to_switch_count),
         absl::StrCat(g.untimed_count),
         absl::StrCat(g.unfinished_count),
         absl::StrCat(g.invalid_count),
@@ -122,6 +125,8 @@ void AddGroups(const std::vector<std::string>& fields, const std::vector<Counter
                                              absl::StrCat(group.sample_count),
                                              absl::StrCat(group.void_count),
                                              absl::StrCat(group.first_of_session_count),
+                                             absl::StrCat(group.after_switch_count),
+                                             absl::StrCat(group.replayed_count),
                                              Number(group.first_offset_ns),
                                              Exact(group.spacing_ns),
                                              Number(group.first_launch_number),
@@ -147,9 +152,9 @@ std::string ReportCountersCsv(const Report& report) {
   std::string out =
       "process,counts_of,name,short_name,device_id,graph_exec_id,grid,block,cluster,dynamic_shared_memory_bytes,"
       "graph_node,launch_count,share_ratio,mixed_work,group,group_kind,sample_count,void_count,first_of_session_count,"
-      "first_offset_ns,spacing_ns,first_launch_number,launch_number_step,metric,median,min,max,spread_ratio,value_"
-      "count,"
-      "unavailable_count,kept_count,first_left_out,first_only\n";
+      "after_switch_count,replayed_count,first_offset_ns,spacing_ns,first_launch_number,launch_number_step,metric,"
+      "median,"
+      "min,max,spread_ratio,value_count,unavailable_count,kept_count,first_left_out,first_only\n";
   const auto flag = [](bool value) { return std::string(value ? "1" : "0"); };
   for (const CountersSection& counters : report.counters) {
     const std::string process = Quoted(report.processes[counters.process].label);
@@ -162,6 +167,52 @@ std::string ReportCountersCsv(const Report& report) {
     for (const GraphCounters& g : counters.graphs) {
       AddGroups({process, "graph", "", "", "", absl::StrCat(g.graph_exec_id), "", "", "", "", "", "", "", ""}, g.groups,
                 &out);
+    }
+  }
+  return out;
+}
+
+namespace {
+
+// `fields` say whose samples these are.
+void AddSamples(const std::vector<std::string>& fields, const std::vector<CounterGroupRow>& groups, std::string* out) {
+  const auto flag = [](bool value) { return std::string(value ? "1" : "0"); };
+  const auto known = [](uint64_t value) { return value == 0 ? std::string() : absl::StrCat(value); };
+  const std::string whose = absl::StrJoin(fields, ",");
+  for (const CounterGroupRow& group : groups) {
+    for (const CounterSampleLine& sample : group.samples) {
+      const std::vector<std::string> which = {Quoted(group.group),         group.kind,
+                                              known(sample.session_id),    absl::StrCat(sample.range_order),
+                                              known(sample.window_id),     known(sample.context_id),
+                                              known(sample.launch_number), known(sample.correlation_id),
+                                              known(sample.thread_id),     Number(sample.offset_ns),
+                                              flag(sample.is_void),        flag(sample.first_of_session),
+                                              flag(sample.after_switch),   flag(sample.replayed)};
+      const std::string line = absl::StrCat(whose, ",", absl::StrJoin(which, ","), ",");
+      for (size_t metric = 0; metric < std::min(group.metrics.size(), sample.values.size()); ++metric) {
+        absl::StrAppend(out, line, Quoted(group.metrics[metric].name), ",", Exact(sample.values[metric]), "\n");
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::string ReportSamplesCsv(const Report& report) {
+  std::string out =
+      "process,counts_of,name,short_name,device_id,graph_exec_id,grid,block,cluster,dynamic_shared_memory_bytes,"
+      "graph_node,group,group_kind,session_id,range_order,window_id,context_id,launch_number,correlation_id,thread_id,"
+      "offset_ns,void,first_of_session,after_switch,replayed,metric,value\n";
+  const auto flag = [](bool value) { return std::string(value ? "1" : "0"); };
+  for (const CountersSection& counters : report.counters) {
+    const std::string process = Quoted(report.processes[counters.process].label);
+    for (const SignatureCounters& s : counters.signatures) {
+      AddSamples({process, "kernel", Quoted(s.full_name), Quoted(s.short_name), Number(s.device_id), "", Text(s.grid),
+                  Text(s.block), Text(s.cluster), absl::StrCat(s.dynamic_shared_memory_bytes), flag(s.graph_node)},
+                 s.groups, &out);
+    }
+    for (const GraphCounters& g : counters.graphs) {
+      AddSamples({process, "graph", "", "", "", absl::StrCat(g.graph_exec_id), "", "", "", "", ""}, g.groups, &out);
     }
   }
   return out;

@@ -41,7 +41,7 @@ std::optional<MinMedianMax> Spread(const DurationSamples& samples) {
 
 }  // namespace
 
-std::vector<DeviceSection> BuildDevices(const TraceModel& model, uint64_t recorded_ns) {
+std::vector<DeviceSection> BuildDevices(const TraceModel& model, const RunSection& run) {
   std::set<uint64_t> ids;
   for (const auto& [id, device] : model.devices) ids.insert(id);
   for (const auto& [id, activity] : model.activity_by_device) ids.insert(id);
@@ -94,10 +94,14 @@ std::vector<DeviceSection> BuildDevices(const TraceModel& model, uint64_t record
       section.copy_busy_ns = activity.copy_busy_ns;
       section.busy_ns = activity.busy_ns;
       section.span_ns = activity.last_end_ns - std::min(activity.first_start_ns, activity.last_end_ns);
+      section.untimed_ns = std::min(activity.untimed_ns, section.span_ns);
       section.idle_ns = section.span_ns - std::min(section.span_ns, section.busy_ns);
-      if (recorded_ns > 0) {
-        section.busy_of_wall_ratio = static_cast<double>(activity.busy_ns) / static_cast<double>(recorded_ns);
-      }
+      section.idle_ns -= std::min(section.idle_ns, section.untimed_ns);
+      const auto of = [&activity](uint64_t ns) {
+        return ns == 0 ? 0.0 : static_cast<double>(activity.busy_ns) / static_cast<double>(ns);
+      };
+      section.busy_of_wall_ratio = of(run.recorded_ns());
+      section.busy_of_timed_ratio = of(run.timed_ns());
     }
     sections.push_back(std::move(section));
   }

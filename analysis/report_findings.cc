@@ -152,7 +152,7 @@ void AddJoinFindings(const TraceModel& model, Findings* findings) {
   findings->Count(
       pb::SEVERITY_NOTICE, "join.replays_unchecked", a.replays_unchecked,
       "graph replays whose number of kernels is not known (conditional nodes, or built before the capture)");
-  findings->Count(pb::SEVERITY_NOTICE, "join.untimed_launches", a.untimed_launches,
+  findings->Count(pb::SEVERITY_NOTICE, "join.untimed_launches", a.untimed_launches - a.counter_window_launches,
                   "launches made while kernel records were off, by design: not timed");
   // Counted by the library as well, where it could write its counters.
   if (StatValue(model, pb::STAT_KERNELS_UNTIMED) == 0) {
@@ -252,6 +252,16 @@ void BuildFindings(const TraceModel& model, ProcessSection* section) {
     }
     (description.severity == pb::SEVERITY_INFO ? section->bookkeeping : section->findings)
         .push_back(std::move(finding));
+  }
+  // No loss: it is what counter windows are.
+  if (const uint64_t count = model.accounting.counter_window_launches; count > 0) {
+    section->bookkeeping.push_back(
+        {pb::SEVERITY_INFO,
+         "join.counter_window_launches",
+         count,
+         "launches made in counter windows, where kernel records are off: not timed, by intent",
+         "",
+         {}});
   }
   AddCounterFindings(model, &section->findings);
   // Error, data loss, unknown, notice.

@@ -43,6 +43,7 @@ void WriteAccounting(const AccountingSection& a, JsonWriter* json) {
   json->Member("launches", a.launches);
   json->Member("graph_launches", a.graph_launches);
   json->Member("untimed_launches", a.untimed_launches);
+  json->Member("counter_window_launches", a.counter_window_launches);
   json->Member("kernel_records", a.kernel_records);
   json->Member("kernels_joined", a.kernels_joined);
   json->Member("kernels_joined_to_graphs", a.kernels_joined_to_graphs);
@@ -152,9 +153,11 @@ void WriteDevice(const DeviceSection& d, JsonWriter* json) {
     json->Member("kernel_busy_ns", d.kernel_busy_ns);
     json->Member("copy_busy_ns", d.copy_busy_ns);
     json->Member("busy_ns", d.busy_ns);
+    json->Member("untimed_ns", d.untimed_ns);
     json->Member("idle_ns", d.idle_ns);
     json->Member("span_ns", d.span_ns);
     json->Member("busy_of_wall_ratio", d.busy_of_wall_ratio);
+    json->Member("busy_of_timed_ratio", d.busy_of_timed_ratio);
     json->EndObject();
   } else {
     json->Null();
@@ -177,6 +180,7 @@ void WriteRun(const RunSection& run, JsonWriter* json) {
   json->Member("launch_span_ns", run.launch_span_ns);
   json->Member("off_windows_ns", run.off_windows_ns);
   json->Member("counter_windows_ns", run.counter_windows_ns);
+  json->Member("timed_ns", run.timed_ns());
   json->Member("window_switch_ns", run.window_switch_ns);
   json->Key("copies");
   json->BeginArray();
@@ -309,6 +313,7 @@ void WriteGroup(const Report& report, const KernelGroup& g, JsonWriter* json) {
   json->Member("overlapping_count", g.overlapping_count);
   json->Member("overlapped_ratio", g.overlapped_ratio);
   json->Member("late_count", g.late_count);
+  json->Member("next_to_switch_count", g.next_to_switch_count);
   json->Member("untimed_count", g.untimed_count);
   json->Member("unfinished_count", g.unfinished_count);
   json->Member("invalid_count", g.invalid_count);

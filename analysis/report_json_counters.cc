@@ -57,6 +57,16 @@ void WritePlans(const CountersSection& c, JsonWriter* json) {
     json->EndObject();
   }
   json->EndArray();
+  json->Key("losses");
+  json->BeginArray();
+  for (const CounterLoss& loss : c.losses) {
+    json->BeginObject();
+    json->Member("id", loss.id);
+    json->Member("count", loss.count);
+    json->Member("text", loss.text);
+    json->EndObject();
+  }
+  json->EndArray();
   json->Key("denied");
   json->BeginArray();
   for (const DeniedFunction& denied : c.denied) {
@@ -64,6 +74,8 @@ void WritePlans(const CountersSection& c, JsonWriter* json) {
     json->Member("name", denied.name);
     json->Member("reason", denied.reason);
     json->Member("detail", denied.detail);
+    json->Member("context_id", denied.context_id);
+    json->Member("offset_ns", denied.offset_ns);
     json->EndObject();
   }
   json->EndArray();
@@ -107,11 +119,15 @@ void WriteDeviceFacts(const CountersSection& c, JsonWriter* json) {
 void WriteBill(const CounterBill& bill, JsonWriter* json) {
   json->Key("bill");
   json->BeginObject();
+  json->Member("budget", bill.budget);
   json->Member("window_count", bill.window_count);
   json->Member("windows_ns", bill.windows_ns);
   json->Member("switch_ns", bill.switch_ns);
   json->Member("session_count", bill.session_count);
   json->Member("failed_session_count", bill.failed_session_count);
+  json->Member("abandoned_session_count", bill.abandoned_session_count);
+  json->Member("rotation_count", bill.rotation_count);
+  json->Member("drain_count", bill.drain_count);
   json->Member("range_count", bill.range_count);
   json->Member("push_ns", bill.push_ns);
   json->Member("pop_ns", bill.pop_ns);
@@ -122,6 +138,49 @@ void WriteBill(const CounterBill& bill, JsonWriter* json) {
   json->Member("stop_ns", bill.stop_ns);
   json->Member("decode_ns", bill.decode_ns);
   json->Member("disable_ns", bill.disable_ns);
+  json->Member("calls_ns", bill.calls_ns());
+  json->EndObject();
+}
+
+void WriteSample(const CounterSampleLine& sample, JsonWriter* json) {
+  json->BeginObject();
+  json->Member("session_id", sample.session_id);
+  json->Member("range_order", sample.range_order);
+  json->Member("window_id", sample.window_id);
+  json->Member("context_id", sample.context_id);
+  json->Member("launch_number", sample.launch_number);
+  json->Member("correlation_id", sample.correlation_id);
+  json->Member("thread_id", sample.thread_id);
+  json->Member("offset_ns", sample.offset_ns);
+  json->Member("void", sample.is_void);
+  json->Member("first_of_session", sample.first_of_session);
+  json->Member("after_switch", sample.after_switch);
+  json->Member("replayed", sample.replayed);
+  json->Key("values");
+  json->BeginArray();
+  for (const std::optional<double>& value : sample.values) {
+    if (value.has_value()) {
+      json->ExactValue(*value);
+    } else {
+      json->Null();
+    }
+  }
+  json->EndArray();
+  json->EndObject();
+}
+
+void WriteDisagreement(const std::optional<InstructionDisagreement>& found, JsonWriter* json) {
+  json->Key("instruction_disagreement");
+  if (!found.has_value()) {
+    json->Null();
+    return;
+  }
+  json->BeginObject();
+  json->Member("hardware_metric", found->hardware_metric);
+  json->ExactMember("hardware", found->hardware);
+  json->Member("patched_metric", found->patched_metric);
+  json->ExactMember("patched", found->patched);
+  json->ExactMember("difference_ratio", found->difference_ratio);
   json->EndObject();
 }
 
@@ -159,6 +218,10 @@ void WriteGroups(const std::vector<CounterGroupRow>& groups, JsonWriter* json) {
       json->EndObject();
     }
     json->EndArray();
+    json->Key("samples");
+    json->BeginArray();
+    for (const CounterSampleLine& sample : group.samples) WriteSample(sample, json);
+    json->EndArray();
     json->EndObject();
   }
   json->EndArray();
@@ -187,6 +250,7 @@ void WriteSignature(const SignatureCounters& s, JsonWriter* json) {
     json->EndObject();
   }
   json->EndArray();
+  WriteDisagreement(s.instruction_disagreement, json);
   WriteGroups(s.groups, json);
   json->EndObject();
 }
@@ -206,6 +270,8 @@ void WriteCountersJson(const Report& report, const CountersSection& c, JsonWrite
   json->Member("sampled_signature_count", c.sampled_signature_count);
   json->Member("sampled_share_ratio", c.sampled_share_ratio);
   json->Member("covered_share_ratio", c.covered_share_ratio);
+  json->Member("graph_share_ratio", c.graph_share_ratio);
+  json->Member("untimed_launch_count", c.untimed_launch_count);
   json->Member("mixed_work_count", c.mixed_work_count);
   json->Member("signatures_matched", uint64_t{c.signatures_matched});
   json->Key("signatures");
@@ -220,6 +286,18 @@ void WriteCountersJson(const Report& report, const CountersSection& c, JsonWrite
     json->Member("graph_id", graph.graph_id);
     json->Member("kernel_node_count", graph.kernel_node_count);
     json->Member("undescribed_node_count", graph.undescribed_node_count);
+    json->Key("kernels");
+    json->BeginArray();
+    for (const GraphKernel& kernel : graph.kernels) {
+      json->BeginObject();
+      json->Member("name", kernel.full_name);
+      json->Member("short_name", kernel.short_name);
+      WriteDim("grid", kernel.grid, json);
+      WriteDim("block", kernel.block, json);
+      json->Member("node_count", kernel.node_count);
+      json->EndObject();
+    }
+    json->EndArray();
     WriteGroups(graph.groups, json);
     json->EndObject();
   }

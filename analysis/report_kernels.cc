@@ -162,6 +162,7 @@ class ProcessKernels {
         group.warm_up_count += cell.warm_up_count;
         group.overlapping_count += cell.overlapping_count;
         group.late_count += cell.late_count;
+        group.next_to_switch_count += cell.next_to_switch_count;
         group.untimed_count += cell.untimed_count;
         group.unfinished_count += cell.unfinished_count;
         group.invalid_count += cell.invalid_count;

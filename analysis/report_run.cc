@@ -76,6 +76,11 @@ RunSection BuildRun(const TraceModel& model) {
     const uint64_t length_ns = window_end_ns - window.begin_monotonic_ns();
     if (window.kind() == pb::Window::KIND_OFF) run.off_windows_ns += length_ns;
     if (window.kind() == pb::Window::KIND_COUNTERS) run.counter_windows_ns += length_ns;
+    if (window.kind() != pb::Window::KIND_OFF && window.kind() != pb::Window::KIND_COUNTERS) continue;
+    const uint64_t recorded_end_ns = first_ns + run.recorded_ns();
+    const uint64_t from_ns = std::max(first_ns, window.begin_monotonic_ns());
+    const uint64_t to_ns = std::min(recorded_end_ns, window_end_ns);
+    if (to_ns > from_ns) run.untimed_windows_ns += to_ns - from_ns;
   }
   for (const auto& [kind, totals] : model.copies) {
     run.copies.push_back({CopyKindWords(kind.first, kind.second), totals.count, totals.size_bytes, totals.total_ns});
@@ -94,6 +99,7 @@ AccountingSection BuildAccounting(const TraceModel& model) {
   section.launches = a.launches;
   section.graph_launches = a.graph_launches;
   section.untimed_launches = a.untimed_launches;
+  section.counter_window_launches = a.counter_window_launches;
   section.kernel_records = a.kernel_records();
   section.kernels_joined = a.kernels_joined;
   section.kernels_joined_to_graphs = a.kernels_joined_to_graphs;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ namespace gx::analysis {
 
 // Launches of one signature that differ by more do different work (other arguments, other data).
 inline constexpr double kMixedWorkSpread = 0.02;
-// Samples of a group that a signature should have.
+// Samples of a group that a signature should have, besides first ones of sessions: what the library aims at.
 inline constexpr uint64_t kWantedSamples = 3;
 
 // Section 1, report_findings.cc: losses and odd records, most severe first; bookkeeping and diagnostics. After
@@ -32,8 +33,7 @@ uint64_t CountOccupancyDisagreements(const TraceModel& model, size_t max_example
 
 // Section 2, report_provenance.cc and report_devices.cc.
 ProvenanceSection BuildProvenance(const TraceModel& model);
-// recorded_ns: how long single records were kept, of which the device was busy for a part.
-std::vector<DeviceSection> BuildDevices(const TraceModel& model, uint64_t recorded_ns);
+std::vector<DeviceSection> BuildDevices(const TraceModel& model, const RunSection& run);
 
 // Section 3, report_run.cc.
 RunSection BuildRun(const TraceModel& model);
@@ -58,11 +58,17 @@ std::string DeniedFunctionName(const TraceModel& model, uint64_t function_iid);
 
 // mixed_work.cc. Series of kernel launches; launches whose parameters could not be read are under kNoSignature.
 std::map<uint32_t, std::vector<const CounterSeries*>> SeriesBySignature(const CounterModel& counters);
-// Metrics that show more than one kind of work among a signature's launches. Spread is (max - min) / median over all
-// samples that are not void, of instructions and of bytes; more than kMixedWorkSpread is mixed work. DRAM bytes count
-// only from twice the size of the L2 cache on: below it they depend on what ran before.
-std::vector<MixedWork> MixedWorkOf(const TraceModel& model, uint32_t signature,
-                                   const std::vector<const CounterSeries*>& series);
+// Series of graph launches, by executable graph.
+std::map<uint64_t, std::vector<const CounterSeries*>> SeriesByGraph(const CounterModel& counters);
+// Metrics that show more than one kind of work among a signature's launches: instructions, bytes that loads and stores
+// ask for, and the sectors these lie in. Spread is that of CounterFigures; more than kMixedWorkSpread is mixed work,
+// where the difference could be seen in a duration at all. What caches make of the requests (L2 and DRAM traffic)
+// depends on what ran before, and is no evidence.
+std::vector<MixedWork> MixedWorkOf(const CounterModel& counters, const std::vector<const CounterSeries*>& series);
+// Instructions by the hardware's counters against those by patched code, of the same signature (or graph): unset where
+// they agree, or are not both there.
+std::optional<InstructionDisagreement> InstructionDisagreementOf(const CounterModel& counters,
+                                                                 const std::vector<const CounterSeries*>& series);
 
 // report_counter_findings.cc: adds findings about counters, and examples to those that are there. Any order.
 void AddCounterFindings(const TraceModel& model, std::vector<Finding>* findings);

@@ -62,7 +62,8 @@ void WriteAccounting(const AccountingSection& a, TextWriter* out) {
   add_words(a.launches_without_kernel, "launch without kernel", "launches without kernel");
   add_words(a.kernels_without_launch, "kernel without launch", "kernels without launch");
   add(a.kernels_device_launched, "launched by kernels");
-  add(a.untimed_launches, "untimed by design");
+  add(a.counter_window_launches, "in counter windows, untimed by intent");
+  add(a.untimed_launches - a.counter_window_launches, "untimed by design");
   add(a.kernels_untimed, "without timestamps");
   add(a.kernels_unfinished, "unfinished");
   add(a.kernels_invalid, "with invalid times");
@@ -224,15 +225,18 @@ std::string LaunchesText(const RunSection& run) {
 }
 
 std::string BusyText(const DeviceSection& device, const RunSection& run) {
-  const std::string of = run.single_records_end_ns.has_value()
+  const bool all = run.untimed_windows_ns == 0;
+  const std::string of = !all ? absl::StrCat("the ", FormatNs(static_cast<double>(run.timed_ns())), " with timings")
+                         : run.single_records_end_ns.has_value()
                              ? absl::StrCat("the first ", FormatNs(static_cast<double>(*run.single_records_end_ns)))
                              : "wall";
   return absl::StrCat(
       "busy ", FormatNs(static_cast<double>(device.busy_ns)),
-      run.recorded_ns() > 0 ? absl::StrCat(" (", FormatRatio(device.busy_of_wall_ratio), " of ", of, ")") : "",
+      run.timed_ns() > 0 ? absl::StrCat(" (", FormatRatio(device.busy_of_timed_ratio), " of ", of, ")") : "",
       ": kernels ", FormatNs(static_cast<double>(device.kernel_busy_ns)), ", copies ",
       FormatNs(static_cast<double>(device.copy_busy_ns)), "; idle ", FormatNs(static_cast<double>(device.idle_ns)),
-      " of ", FormatNs(static_cast<double>(device.span_ns)), " between first start and last end");
+      " of ", FormatNs(static_cast<double>(device.span_ns - device.untimed_ns)), " between first start and last end",
+      device.untimed_ns > 0 ? ", windows without timings left out" : "");
 }
 
 void WriteRun(const ProcessSection& process, TextWriter* out) {
@@ -254,6 +258,11 @@ void WriteRun(const ProcessSection& process, TextWriter* out) {
              absl::StrCat(FormatCount(run.kernels),
                           run.summarised_kernels > 0
                               ? absl::StrCat(", of them ", FormatCount(run.summarised_kernels), " in sums only")
+                              : "",
+                          process.accounting.counter_window_launches > 0
+                              ? absl::StrCat(" with a record; not those of ",
+                                             Plural(process.accounting.counter_window_launches, "launch", "launches"),
+                                             " in counter windows")
                               : ""));
   for (const DeviceSection& device : process.devices) {
     if (!device.active) continue;
@@ -314,13 +323,19 @@ std::string ReportText(const Report& report, const TextStyle& style) {
     WriteRun(process, &out);
   }
   const bool tables = named(Section::kCounters);
+  const bool samples = named(Section::kSamples);
   for (const CountersSection& counters : report.counters) {
-    if (!shown(Section::kCounters)) break;
-    heading("COUNTERS", report.processes[counters.process]);
-    WriteCounterSummary(report, counters, tables, &out);
-    if (tables) WriteCounterTables(counters, style, &out);
+    if (shown(Section::kCounters)) {
+      heading("COUNTERS", report.processes[counters.process]);
+      WriteCounterSummary(report, counters, tables, &out);
+      if (tables) WriteCounterTables(counters, style, &out);
+    }
+    if (samples) {
+      heading("SAMPLES", report.processes[counters.process]);
+      WriteCounterSamples(counters, style, &out);
+    }
   }
-  if (tables && report.counters.empty()) {
+  if ((tables || samples) && report.counters.empty()) {
     out.Heading("COUNTERS");
     out.Line("  none: no trace here says anything of hardware counters");
   }

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "analysis/format.h"
 #include "analysis/text_table.h"
 
@@ -42,6 +44,9 @@ std::string SampledText(const CountersSection& c) {
     absl::StrAppend(&text, ", ", FormatRatio(*c.covered_share_ratio), " with three samples or more of every group");
   }
   if (!c.graphs.empty()) absl::StrAppend(&text, "; ", Plural(c.graphs.size(), "graph"), " as a whole");
+  if (c.graph_share_ratio.value_or(0) > 0) {
+    absl::StrAppend(&text, "; ", FormatRatio(*c.graph_share_ratio), " of kernel time was in graphs");
+  }
   return text;
 }
 
@@ -67,13 +72,24 @@ std::string CallsText(const CounterBill& bill) {
   return absl::StrJoin(parts, ", ");
 }
 
-void WriteBill(const CounterBill& bill, const RunSection& run, TextWriter* out) {
+void WriteBill(const CountersSection& counters, const RunSection& run, TextWriter* out) {
+  const CounterBill& bill = counters.bill;
   if (bill.window_count > 0) {
     out->Field("windows", absl::StrCat(Plural(bill.window_count, "window"), ", ", Ns(bill.windows_ns),
-                                       OfWall(bill.windows_ns, run), "; switching ", Ns(bill.switch_ns)));
+                                       OfWall(bill.windows_ns, run), ", ",
+                                       Plural(counters.untimed_launch_count, "launch", "launches"),
+                                       " in them without a timing; switching ", Ns(bill.switch_ns)));
   }
   if (bill.session_count == 0) return;
-  out->Field("cost", absl::StrCat(Plural(bill.session_count, "session"), ": ", Ns(bill.sessions_ns()), " (enable ",
+  std::vector<std::string> sessions = {Plural(bill.session_count, "session")};
+  const auto add = [&sessions](uint64_t count, absl::string_view one, absl::string_view several) {
+    if (count > 0) sessions.push_back(Plural(count, one, several));
+  };
+  add(bill.rotation_count, "change of group", "changes of group");
+  add(bill.drain_count, "planned drain", "planned drains");
+  add(bill.failed_session_count, "failed", "failed");
+  add(bill.abandoned_session_count, "left open", "left open");
+  out->Field("cost", absl::StrCat(absl::StrJoin(sessions, ", "), ": ", Ns(bill.sessions_ns()), " (enable ",
                                   Ns(bill.enable_ns), ", start ", Ns(bill.start_ns), ", stop ", Ns(bill.stop_ns),
                                   ", read ", Ns(bill.decode_ns), ", disable ", Ns(bill.disable_ns), ")"));
   if (bill.range_count > 0) {
@@ -83,8 +99,36 @@ void WriteBill(const CounterBill& bill, const RunSection& run, TextWriter* out) 
                          FormatNs(static_cast<double>(bill.ranges_ns()) / static_cast<double>(bill.range_count)),
                          " each", calls.empty() ? "" : absl::StrCat(" (", calls, ")")));
   }
-  const uint64_t total_ns = bill.sessions_ns() + bill.ranges_ns() + bill.switch_ns;
-  out->Field("", absl::StrCat("in calls altogether ", Ns(total_ns), OfWall(total_ns, run)));
+  out->Field("", absl::StrCat("in calls altogether ", Ns(bill.calls_ns()), OfWall(bill.calls_ns(), run),
+                              bill.budget.empty() ? "" : absl::StrCat(", of a budget of ", bill.budget)));
+}
+
+// `all` false: the findings above say it reason by reason.
+void WriteLosses(const CountersSection& counters, bool all, TextWriter* out) {
+  constexpr absl::string_view kSkipped = "launches not sampled";
+  uint64_t skipped_count = 0;
+  bool first = true;
+  for (const CounterLoss& loss : counters.losses) {
+    absl::string_view text = loss.text;
+    if (!absl::ConsumePrefix(&text, kSkipped)) continue;
+    skipped_count += loss.count;
+    if (!all) continue;
+    out->Field(first ? "skipped" : "", absl::StrCat(Plural(loss.count, "launch", "launches"), text));
+    first = false;
+  }
+  if (!all) {
+    if (skipped_count > 0) {
+      out->Field("skipped",
+                 absl::StrCat(Plural(skipped_count, "launch", "launches"), ", for reasons among the findings"));
+    }
+    return;
+  }
+  first = true;
+  for (const CounterLoss& loss : counters.losses) {
+    if (absl::StartsWith(loss.text, kSkipped)) continue;
+    out->Field(first ? "besides" : "", absl::StrCat(FormatCount(loss.count), "  ", loss.text));
+    first = false;
+  }
 }
 
 // Of values that have nothing to do with one another.
@@ -111,6 +155,23 @@ std::string SignatureText(const SignatureCounters& s, bool wide) {
   return text;
 }
 
+// Which launches of their signature (or graph) were sampled: all of them where they are few.
+std::string LaunchesText(const CounterGroupRow& g) {
+  constexpr size_t kMaxLaunches = 12;
+  std::vector<std::string> numbers;
+  for (const CounterSampleLine& sample : g.samples) {
+    if (!sample.is_void && sample.launch_number > 0) numbers.push_back(FormatCount(sample.launch_number));
+  }
+  if (numbers.empty()) return "";
+  if (numbers.size() == 1) return absl::StrCat("launch ", numbers[0]);
+  if (numbers.size() <= kMaxLaunches) return absl::StrCat("launches ", absl::StrJoin(numbers, " "));
+  std::string text = absl::StrCat("launch ", FormatCount(g.first_launch_number.value_or(0)), " and others");
+  if (g.launch_number_step.has_value()) {
+    absl::StrAppend(&text, ", ", FormatCounterValue(*g.launch_number_step), " apart");
+  }
+  return text;
+}
+
 std::string GroupText(const CounterGroupRow& g) {
   std::string text = absl::StrCat(g.group, g.kind.empty() ? "" : absl::StrCat(" (", g.kind, ")"), ": ",
                                   Plural(g.sample_count, "sample"));
@@ -123,16 +184,11 @@ std::string GroupText(const CounterGroupRow& g) {
   add(g.after_switch_count, "next to a switch");
   add(g.replayed_count, "replayed");
   if (!of_these.empty()) absl::StrAppend(&text, " (", absl::StrJoin(of_these, ", "), ")");
+  const std::string launches = LaunchesText(g);
+  if (!launches.empty()) absl::StrAppend(&text, "; ", launches);
   if (g.first_offset_ns.has_value()) {
-    absl::StrAppend(&text, "; first at ", FormatOffset(*g.first_offset_ns));
-    if (g.first_launch_number.has_value())
-      absl::StrAppend(&text, " (launch ", FormatCount(*g.first_launch_number), ")");
+    absl::StrAppend(&text, launches.empty() ? "; " : ", ", "first at ", FormatOffset(*g.first_offset_ns));
     if (g.spacing_ns.has_value()) absl::StrAppend(&text, ", then every ", FormatNs(*g.spacing_ns));
-    if (g.launch_number_step.has_value()) {
-      const bool one = *g.launch_number_step == 1;
-      absl::StrAppend(
-          &text, one ? " (each launch)" : absl::StrCat(" (", FormatCounterValue(*g.launch_number_step), " launches)"));
-    }
   }
   return text;
 }
@@ -146,11 +202,16 @@ std::string RemarkText(const CounterGroupRow& group, const CounterMetricRow& m) 
   if (m.unavailable_count > 0 && m.value_count > 0) {
     parts.push_back(absl::StrCat(FormatCount(m.unavailable_count), " unavailable"));
   }
-  if (m.first_left_out) parts.emplace_back("without first of session");
-  if (m.first_only) parts.emplace_back("first of session only: writes read high");
+  if (m.first_only) parts.emplace_back("first of session only");
   if (m.kept_count < m.value_count) parts.push_back(absl::StrCat("median of ", FormatCount(m.kept_count)));
   if (parts.empty() && m.value_count == 0 && group.sample_count == group.void_count) parts.emplace_back("void");
   return absl::StrJoin(parts, ", ");
+}
+
+void WriteTable(const TextTable& table, absl::string_view indent, TextWriter* out) {
+  for (const std::string& line : table.Lines(0)) {
+    out->Line(absl::StrCat(indent, absl::StripTrailingAsciiWhitespace(line)));
+  }
 }
 
 void WriteGroup(const CounterGroupRow& group, TextWriter* out) {
@@ -168,8 +229,112 @@ void WriteGroup(const CounterGroupRow& group, TextWriter* out) {
     table.Put(metric.spread_ratio.has_value() ? SpreadText(*metric.spread_ratio) : "-");
     table.Put(RemarkText(group, metric));
   }
-  for (const std::string& line : table.Lines(0)) {
-    out->Line(absl::StrCat("    ", absl::StripTrailingAsciiWhitespace(line)));
+  WriteTable(table, "    ", out);
+}
+
+std::string GraphText(const GraphCounters& graph) {
+  std::string text = absl::StrCat("graph ", graph.graph_exec_id, ", totals of whole launches and of no kernel: ");
+  if (!graph.kernel_node_count.has_value()) return absl::StrCat(text, "nodes not known");
+  absl::StrAppend(&text, Plural(*graph.kernel_node_count, "kernel node"));
+  if (graph.undescribed_node_count.value_or(0) > 0) {
+    absl::StrAppend(&text, " and ", Plural(*graph.undescribed_node_count, "other node"));
+  }
+  return text;
+}
+
+void WriteGraphKernels(const GraphCounters& graph, bool wide, TextWriter* out) {
+  constexpr size_t kMaxKernels = 20;
+  const size_t shown = wide ? graph.kernels.size() : std::min(kMaxKernels, graph.kernels.size());
+  for (size_t i = 0; i < shown; ++i) {
+    const GraphKernel& kernel = graph.kernels[i];
+    out->Line(absl::StrCat("    ", FormatCount(kernel.node_count), " x ",
+                           wide ? kernel.full_name : CutText(kernel.short_name, kMaxNameColumns), "  grid ",
+                           DimText(kernel.grid), ", block ", DimText(kernel.block)));
+  }
+  if (shown < graph.kernels.size()) {
+    out->Line(absl::StrCat("    ... and ", Plural(graph.kernels.size() - shown, "more kernel"), " (--wide shows all)"));
+  }
+}
+
+void WritePeaks(const CountersSection& counters, TextWriter* out) {
+  if (counters.peaks.empty()) return;
+  out->Line("");
+  out->Line(absl::StrCat("  ", out->Paint(Colour::kBold, "peaks, as CUPTI states them")));
+  TextTable table;
+  table.Add({.title = "device"});
+  table.Add({.title = "metric", .right = false});
+  table.Add({.title = "a cycle"});
+  table.Add({.title = "clock", .right = false});
+  table.Add({.title = "when read"});
+  for (const DevicePeakRow& peak : counters.peaks) {
+    table.Put(absl::StrCat(peak.device_id));
+    table.Put(peak.metric);
+    table.Put(ValueText(peak.per_cycle));
+    table.Put(peak.clock_metric.empty() ? "unknown" : peak.clock_metric);
+    table.Put(peak.clock_hz.has_value() ? FormatHz(*peak.clock_hz) : "unknown");
+  }
+  WriteTable(table, "  ", out);
+}
+
+void WriteWindowClocks(const CountersSection& counters, bool wide, TextWriter* out) {
+  if (counters.window_clocks.empty()) return;
+  constexpr size_t kMaxWindows = 20;
+  const size_t all = counters.window_clocks.size();
+  const size_t shown = wide ? all : std::min(kMaxWindows, all);
+  out->Line("");
+  out->Line(absl::StrCat("  ", out->Paint(Colour::kBold, "clocks by window")));
+  TextTable table;
+  table.Add({.title = "window"});
+  table.Add({.title = "kind", .right = false});
+  for (const char* title : {"device", "SM", "L2", "memory", "readings"}) table.Add({.title = title});
+  table.Add({.title = "throttled", .right = false});
+  const auto hz = [](const std::optional<uint64_t>& value) {
+    return value.has_value() ? FormatHz(static_cast<double>(*value)) : std::string("unknown");
+  };
+  for (size_t i = 0; i < shown; ++i) {
+    const WindowClocksRow& clocks = counters.window_clocks[i];
+    table.Put(absl::StrCat(clocks.window_id));
+    table.Put(clocks.kind.empty() ? "unknown" : clocks.kind);
+    table.Put(absl::StrCat(clocks.device_id));
+    table.Put(hz(clocks.sm_clock_hz));
+    table.Put(hz(clocks.l2_clock_hz));
+    table.Put(hz(clocks.memory_clock_hz));
+    table.Put(FormatCount(clocks.reading_count));
+    table.Put(!clocks.throttle_reasons.has_value() ? "unknown"
+              : clocks.throttle_reasons->empty()   ? "no"
+                                                   : absl::StrJoin(*clocks.throttle_reasons, ", "));
+  }
+  WriteTable(table, "  ", out);
+  if (shown < all) out->Line(absl::StrCat("  ... and ", Plural(all - shown, "more window"), " (--wide shows all)"));
+}
+
+void WriteSamples(const CounterGroupRow& group, TextWriter* out) {
+  out->Line(absl::StrCat("    ", GroupText(group)));
+  if (group.samples.empty()) return;
+  const auto known = [](uint64_t value) { return value == 0 ? std::string("unknown") : FormatCount(value); };
+  TextTable table;
+  for (const char* title : {"launch", "at", "session", "range", "correlation id", "thread"}) {
+    table.Add({.title = title});
+  }
+  table.Add({.title = "", .right = false});
+  for (const CounterSampleLine& sample : group.samples) {
+    table.Put(known(sample.launch_number));
+    table.Put(sample.offset_ns.has_value() ? FormatOffset(*sample.offset_ns) : "unknown");
+    table.Put(known(sample.session_id));
+    table.Put(FormatCount(sample.range_order));
+    table.Put(sample.correlation_id == 0 ? "unknown" : absl::StrCat(sample.correlation_id));
+    table.Put(sample.thread_id == 0 ? "unknown" : absl::StrCat(sample.thread_id));
+    std::vector<std::string> marks;
+    if (sample.is_void) marks.emplace_back("void");
+    if (sample.first_of_session) marks.emplace_back("first of its session");
+    if (sample.after_switch) marks.emplace_back("next to a switch");
+    if (sample.replayed) marks.emplace_back("replayed");
+    table.Put(absl::StrJoin(marks, ", "));
+  }
+  WriteTable(table, "    ", out);
+  if (const uint64_t more = group.sample_count - std::min<uint64_t>(group.sample_count, group.samples.size());
+      more > 0) {
+    out->Line(absl::StrCat("    ", Plural(more, "more sample"), " not kept"));
   }
 }
 
@@ -200,20 +365,16 @@ void WriteCounterSummary(const Report& report, const CountersSection& counters, 
   if (counters.denied.size() > kMaxDenied) {
     out->Field("", absl::StrCat("... and ", Plural(counters.denied.size() - kMaxDenied, "more kernel")));
   }
-  WriteBill(counters.bill, run, out);
+  WriteLosses(counters, tables_follow, out);
+  WriteBill(counters, run, out);
   if (!tables_follow && counters.sample_count > 0) {
     out->Line("  --section counters shows the metrics of each signature.");
   }
 }
 
 void WriteCounterTables(const CountersSection& counters, const TextStyle& style, TextWriter* out) {
-  for (const DevicePeakRow& peak : counters.peaks) {
-    out->Field("peak",
-               absl::StrCat(peak.metric, " ", ValueText(peak.per_cycle), peak.per_cycle.has_value() ? " a cycle" : "",
-                            peak.clock_metric.empty() ? "" : absl::StrCat(" of ", peak.clock_metric),
-                            peak.clock_hz.has_value() ? absl::StrCat(" (", FormatHz(*peak.clock_hz), ")") : "",
-                            peak.device_id > 0 ? absl::StrCat(", device ", peak.device_id) : ""));
-  }
+  WritePeaks(counters, out);
+  WriteWindowClocks(counters, style.wide, out);
   for (const SignatureCounters& signature : counters.signatures) {
     out->Line("");
     out->Line(absl::StrCat("  ", out->Paint(Colour::kBold, SignatureText(signature, style.wide))));
@@ -222,6 +383,12 @@ void WriteCounterTables(const CountersSection& counters, const TextStyle& style,
                              FormatCounterValue(mixed.min), " to ", FormatCounterValue(mixed.max), " (spread ",
                              SpreadText(mixed.spread_ratio), ")"));
     }
+    if (signature.instruction_disagreement.has_value()) {
+      const InstructionDisagreement& found = *signature.instruction_disagreement;
+      out->Line(absl::StrCat("    ", out->Paint(Colour::kYellow, "instructions disagree"), ": ", found.hardware_metric,
+                             " ", FormatCounterValue(found.hardware), ", ", found.patched_metric, " ",
+                             FormatCounterValue(found.patched), " (", FormatRatio(found.difference_ratio), " apart)"));
+    }
     for (const CounterGroupRow& group : signature.groups) WriteGroup(group, out);
   }
   if (const size_t more = counters.signatures_matched - counters.signatures.size(); more > 0) {
@@ -229,23 +396,30 @@ void WriteCounterTables(const CountersSection& counters, const TextStyle& style,
   }
   for (const GraphCounters& graph : counters.graphs) {
     out->Line("");
-    std::string text = absl::StrCat("graph ", graph.graph_exec_id, ", totals of whole launches and of no kernel: ");
-    if (graph.kernel_node_count.has_value()) {
-      absl::StrAppend(&text, Plural(*graph.kernel_node_count, "kernel node"));
-      if (graph.undescribed_node_count.value_or(0) > 0) {
-        absl::StrAppend(&text, " and ", Plural(*graph.undescribed_node_count, "other node"));
-      }
-    } else {
-      absl::StrAppend(&text, "nodes not known");
-    }
-    out->Line(absl::StrCat("  ", out->Paint(Colour::kBold, text)));
+    out->Line(absl::StrCat("  ", out->Paint(Colour::kBold, GraphText(graph))));
+    WriteGraphKernels(graph, style.wide, out);
     for (const CounterGroupRow& group : graph.groups) WriteGroup(group, out);
   }
   if (counters.signatures.empty() && counters.graphs.empty()) return;
   out->Line("");
   out->Line(
-      absl::StrCat("  median, min, max: of samples that are not void; spread: (max - min) / median. First ranges "
-                   "of a session are left out of DRAM writes."));
+      "  median, min, max: of samples that are not void and not the first of their session, where there are others;");
+  out->Line("  spread: (max - min) / median. --section samples shows the samples.");
+}
+
+void WriteCounterSamples(const CountersSection& counters, const TextStyle& style, TextWriter* out) {
+  for (const SignatureCounters& signature : counters.signatures) {
+    out->Line("");
+    out->Line(absl::StrCat("  ", out->Paint(Colour::kBold, SignatureText(signature, style.wide))));
+    for (const CounterGroupRow& group : signature.groups) WriteSamples(group, out);
+  }
+  for (const GraphCounters& graph : counters.graphs) {
+    out->Line("");
+    out->Line(absl::StrCat("  ", out->Paint(Colour::kBold, GraphText(graph))));
+    for (const CounterGroupRow& group : graph.groups) WriteSamples(group, out);
+  }
+  out->Line("");
+  out->Line("  --format csv --section samples holds their values.");
 }
 
 }  // namespace gx::analysis

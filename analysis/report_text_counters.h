@@ -13,8 +13,11 @@ namespace gx::analysis {
 // them.
 void WriteCounterSummary(const Report& report, const CountersSection& counters, bool tables_follow, TextWriter* out);
 
-// The metrics, by signature and group, and those of whole graphs.
+// Peaks and clocks, the metrics by signature and group, and those of whole graphs.
 void WriteCounterTables(const CountersSection& counters, const TextStyle& style, TextWriter* out);
+
+// Which launches the samples are of, without their values.
+void WriteCounterSamples(const CountersSection& counters, const TextStyle& style, TextWriter* out);
 
 }  // namespace gx::analysis
 

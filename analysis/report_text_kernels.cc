@@ -204,12 +204,13 @@ void AddKernelColumns(const Report& report, bool wide, std::vector<KernelColumn>
 
 // What the columns and marks mean, of those that are shown.
 void WriteLegend(const Report& report, const std::vector<std::string>& left_out, TextWriter* out) {
-  out->Line(
-      "  median, p5, p95, min, max: clean calls only (not warm-up, overlapped another kernel, or late); overlap: share "
-      "of timed calls.");
+  const bool switched = AnyGroup(report, [](const KernelGroup& g) { return g.next_to_switch_count > 0; });
+  out->Line(absl::StrCat("  median, p5, p95, min, max: clean calls only (not warm-up, overlapped another kernel, ",
+                         switched ? "next to a switch of windows, " : "", "or late); overlap: share of timed calls."));
   if (AnyOn(report, MedianBasis::kFewClean)) out->Line("  (x): fewer than 20 clean calls. No verdict.");
   if (AnyOn(report, MedianBasis::kNotClean)) {
-    out->Line("  ((x)): no clean call; of warm-up, overlapped or late ones. No verdict.");
+    out->Line(absl::StrCat("  ((x)): no clean call; of warm-up, overlapped ",
+                           switched ? "ones, next to a switch, " : "", "or late ones. No verdict."));
   }
   if (AnyOn(report, MedianBasis::kBuckets)) {
     out->Line(

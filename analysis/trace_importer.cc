@@ -122,6 +122,7 @@ void TraceImporter::ImportLaunches(const pb::LaunchBatch& batch) {
   // Unknown windows are taken for timing windows: a missing kernel is better reported than overlooked.
   const bool timed = window == model_.windows.end() || window->second.kind() == pb::Window::KIND_TIMING ||
                      window->second.kind() == pb::Window::KIND_UNSPECIFIED;
+  const bool counted = !timed && window->second.kind() == pb::Window::KIND_COUNTERS;
   Accounting& accounting = model_.accounting;
   NoteBatch(ForEachLaunch(batch, [&](const LaunchRow& row) {
     NoteHostTime(row.enter_monotonic_ns);
@@ -134,6 +135,7 @@ void TraceImporter::ImportLaunches(const pb::LaunchBatch& batch) {
     LaunchFacts launch;
     launch.enter_monotonic_ns = row.enter_monotonic_ns;
     launch.correlation_id = row.correlation_id;
+    launch.window_id = batch.window_id();
     launch.timed = timed;
     if (row.graph_exec_id != 0) {
       ++accounting.graph_launches;
@@ -156,6 +158,7 @@ void TraceImporter::ImportLaunches(const pb::LaunchBatch& batch) {
       }
     }
     if (!timed) ++accounting.untimed_launches;
+    if (counted) ++accounting.counter_window_launches;
     if (options_.dimensions.nvtx) launch.nvtx_path = model_.nvtx.PathAt(row.thread_id, row.enter_monotonic_ns);
     join_.AddLaunch(launch);
   }));
@@ -251,7 +254,8 @@ void TraceImporter::OnJoinedKernel(const KernelFacts& kernel, const LaunchFacts*
   switch (kernel.timing) {
     case pb::KernelBatch::TIMING_COMPLETE:
       short_durations_.Add(kernel.end_ns - kernel.start_ns);
-      TimelineOf(device_id)->Add({kernel.start_ns, kernel.end_ns, cell_index, signature, /*is_copy=*/false});
+      TimelineOf(device_id)->Add(
+          {kernel.start_ns, kernel.end_ns, cell_index, signature, /*is_copy=*/false, LaneOf(kernel.track, launch)});
       break;
     case pb::KernelBatch::TIMING_UNFINISHED:
       ++cell.unfinished_count;
@@ -290,16 +294,46 @@ void TraceImporter::OnOrderedKernel(const TimelineItem& kernel, TimelineClass ti
   const bool warm_up = ++model_.signatures[kernel.signature].ordered_count <= kWarmUpLaunches || first_after_load;
   if (timeline_class == TimelineClass::kOverlapped) ++cell.overlapping_count;
   if (timeline_class == TimelineClass::kLate) {
+    // Nobody's neighbour: its place in the order is not known.
     ++cell.late_count;
-  } else if (warm_up) {
+    cell.not_clean.Add(duration_ns);
+    return;
+  }
+  const Lane& lane = lanes_[kernel.lane];
+  Neighbour& before = neighbour_by_track_[lane.track];
+  bool after_switch = lane.untimed;
+  if (lane.window_id != 0) {
+    // The first on its stream: a switch came before, unless this is the run's first window.
+    const bool other_window = before.window_id != 0
+                                  ? before.window_id != lane.window_id
+                                  : !model_.windows.empty() && model_.windows.begin()->first < lane.window_id;
+    Settle(&before, before.window_id != 0 && other_window);
+    before.window_id = lane.window_id;
+    after_switch = after_switch || other_window;
+  } else {
+    Settle(&before, false);
+  }
+  if (warm_up) {
     ++cell.warm_up_count;
   } else if (timeline_class == TimelineClass::kOverlapped) {
     ++cell.overlapped_count;
+  } else if (after_switch) {
+    ++cell.next_to_switch_count;
   } else {
-    cell.clean.Add(duration_ns);
+    before.waiting = true;
+    before.cell = kernel.cell;
+    before.duration_ns = duration_ns;
     return;
   }
   cell.not_clean.Add(duration_ns);
+}
+
+void TraceImporter::Settle(Neighbour* neighbour, bool before_switch) {
+  if (!neighbour->waiting) return;
+  neighbour->waiting = false;
+  Cell& cell = model_.cells[neighbour->cell];
+  if (before_switch) ++cell.next_to_switch_count;
+  (before_switch ? cell.not_clean : cell.clean).Add(neighbour->duration_ns);
 }
 
 void TraceImporter::ImportMemory(const pb::MemoryBatch& batch) {
@@ -311,7 +345,7 @@ void TraceImporter::ImportMemory(const pb::MemoryBatch& batch) {
     totals.total_ns += row.duration_ns;
     const uint32_t track = TrackIndex(row.track_iid);
     if (track == kNone || row.start_ns == 0) return;
-    TimelineOf(model_.tracks.at(track).device_id())->Add({row.start_ns, row.end_ns, 0, 0, /*is_copy=*/true});
+    TimelineOf(model_.tracks.at(track).device_id())->Add({row.start_ns, row.end_ns, 0, 0, /*is_copy=*/true, 0});
   }));
 }
 
@@ -371,11 +405,22 @@ void TraceImporter::ImportSummary(const pb::KernelSummary& summary) {
 
 TraceModel TraceImporter::Finish() {
   join_.Finish();
+  const std::vector<std::pair<uint64_t, uint64_t>> untimed_spans = UntimedSpans();
   for (auto& [device_id, timeline] : timelines_) {
     timeline->Finish();
-    model_.activity_by_device[device_id] = {timeline->kernel_busy_ns(), timeline->copy_busy_ns(), timeline->busy_ns(),
-                                            timeline->first_start_ns(), timeline->last_end_ns()};
+    DeviceActivity& activity = model_.activity_by_device[device_id];
+    activity = {timeline->kernel_busy_ns(), timeline->copy_busy_ns(), timeline->busy_ns(),
+                timeline->first_start_ns(), timeline->last_end_ns(),  /*untimed_ns=*/0};
+    for (const auto& [begin_ns, end_ns] : untimed_spans) {
+      const uint64_t from_ns = std::max(begin_ns, activity.first_start_ns);
+      const uint64_t to_ns = std::min(end_ns, activity.last_end_ns);
+      if (to_ns > from_ns) activity.untimed_ns += to_ns - from_ns;
+    }
     model_.accounting.kernels_late += timeline->late_count();
+  }
+  for (auto& [track, neighbour] : neighbour_by_track_) {
+    const bool others_follow = !model_.windows.empty() && model_.windows.rbegin()->first > neighbour.window_id;
+    Settle(&neighbour, neighbour.window_id != 0 && others_follow);
   }
   for (uint32_t i = 0; i < model_.signatures.size(); ++i) FlushAttributes(i);
   model_.accounting.repeated_correlation_ids = join_.repeated_id_count();
@@ -386,13 +431,44 @@ TraceModel TraceImporter::Finish() {
   }
   model_.module_count = module_loads_.size();
   model_.graph_exec_count = graph_execs_.size();
-  for (const CounterSeries& series : model_.counters.series) {
-    if (const pb::GraphExec* exec = graph_execs_.Get(series.graph_exec_id); series.is_graph() && exec != nullptr) {
-      model_.counted_graphs[series.graph_exec_id] = *exec;
-    }
-  }
+  NoteCountedGraphs();
   model_.graph_node_count = graph_nodes_.node_count();
   return std::move(model_);
+}
+
+std::vector<std::pair<uint64_t, uint64_t>> TraceImporter::UntimedSpans() const {
+  std::vector<std::pair<uint64_t, uint64_t>> spans;
+  for (const auto& [id, window] : model_.windows) {
+    if (window.kind() != pb::Window::KIND_COUNTERS && window.kind() != pb::Window::KIND_OFF) continue;
+    const uint64_t end_ns = window.has_end_monotonic_ns() ? window.end_monotonic_ns() : model_.last_monotonic_ns;
+    const std::optional<uint64_t> from_ns = clocks_.ToCupti(window.begin_monotonic_ns());
+    const std::optional<uint64_t> to_ns = clocks_.ToCupti(end_ns);
+    if (from_ns.has_value() && to_ns.has_value()) spans.emplace_back(*from_ns, *to_ns);
+  }
+  return spans;
+}
+
+void TraceImporter::NoteCountedGraphs() {
+  // Executable graph -> time of its last sample.
+  absl::flat_hash_map<uint64_t, uint64_t> sampled_ns;
+  for (const CounterSeries& series : model_.counters.series) {
+    if (!series.is_graph()) continue;
+    uint64_t& at_ns = sampled_ns[series.graph_exec_id];
+    at_ns = std::max(at_ns, series.samples.last_monotonic_ns());
+    const pb::GraphExec* exec = graph_execs_.Get(series.graph_exec_id);
+    if (exec != nullptr) model_.counted_graphs[series.graph_exec_id] = *exec;
+  }
+  if (sampled_ns.empty()) return;
+  graph_nodes_.ForEach([&](uint64_t node_id, uint64_t graph_id) {
+    const auto sampled = sampled_ns.find(graph_id);
+    if (sampled == sampled_ns.end()) return;
+    const uint64_t at_ns = sampled->second == 0 ? UINT64_MAX : sampled->second;
+    const uint64_t signature_iid = graph_nodes_.Resolve(node_id, at_ns).signature_iid;
+    // Without parameters it need not be a kernel: GraphExec counts those.
+    if (signature_iid == 0) return;
+    const uint32_t index = signature_by_iid_.Find(signature_iid);
+    ++model_.counted_graph_nodes[graph_id][index];
+  });
 }
 
 void TraceImporter::FlushAttributes(uint32_t signature) {
@@ -471,6 +547,14 @@ uint64_t TraceImporter::DeviceOf(const KernelFacts& kernel, uint32_t signature) 
   if (kernel.track != kNone) return model_.tracks.at(kernel.track).device_id();
   if (signature != kNone) return model_.signatures[signature].definition.device_id();
   return kUnknownDevice;
+}
+
+uint32_t TraceImporter::LaneOf(uint32_t track, const LaunchFacts* launch) {
+  const Lane lane{track, launch == nullptr ? 0 : launch->window_id, launch != nullptr && !launch->timed};
+  if (!lanes_.empty() && lanes_.back() == lane) return static_cast<uint32_t>(lanes_.size() - 1);
+  const auto [place, inserted] = lane_by_key_.try_emplace(lane, static_cast<uint32_t>(lanes_.size()));
+  if (inserted) lanes_.push_back(lane);
+  return place->second;
 }
 
 DeviceTimeline* TraceImporter::TimelineOf(uint64_t device_id) {

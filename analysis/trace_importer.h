@@ -74,6 +74,18 @@ class TraceImporter : private JoinSink, private TimelineSink {
   uint64_t DeviceOf(const KernelFacts& kernel, uint32_t signature) const;
   DeviceTimeline* TimelineOf(uint64_t device_id);
   uint32_t CellOf(const CellKey& key);
+  uint32_t LaneOf(uint32_t track, const LaunchFacts* launch);
+  // The last clean kernel of a track waits here until it is known whether a switch of windows follows it.
+  struct Neighbour {
+    uint64_t window_id = 0;
+    bool waiting = false;
+    uint32_t cell = 0;
+    uint64_t duration_ns = 0;
+  };
+  void Settle(Neighbour* neighbour, bool before_switch);
+  // Where the device is not recorded, as spans of CUPTI's clock.
+  std::vector<std::pair<uint64_t, uint64_t>> UntimedSpans() const;
+  void NoteCountedGraphs();
   // Adds a signature's same_attributes_count to the model's table of pairs.
   void FlushAttributes(uint32_t signature);
 
@@ -98,6 +110,21 @@ class TraceImporter : private JoinSink, private TimelineSink {
   std::vector<uint32_t> cell_by_signature_;
   absl::flat_hash_map<std::pair<uint32_t, uint64_t>, uint32_t> summary_by_key_;
   absl::flat_hash_map<uint64_t, uint32_t> capture_path_by_node_;
+  // What a kernel's neighbours are told by: its track and its launch's window.
+  struct Lane {
+    uint32_t track = kNone;
+    uint64_t window_id = 0;
+    // The launch was made where no kernel records are expected.
+    bool untimed = false;
+    friend bool operator==(const Lane&, const Lane&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Lane& lane) {
+      return H::combine(std::move(h), lane.track, lane.window_id, lane.untimed);
+    }
+  };
+  std::vector<Lane> lanes_;
+  absl::flat_hash_map<Lane, uint32_t> lane_by_key_;
+  absl::flat_hash_map<uint32_t, Neighbour> neighbour_by_track_;
   // The device of the record before, which is the next one's too as a rule.
   uint64_t last_device_id_ = 0;
   DeviceTimeline* last_timeline_ = nullptr;

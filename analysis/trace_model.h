@@ -119,8 +119,8 @@ struct CellKey {
   }
 };
 
-// Kernels of one key. Every kernel is in exactly one class of untimed, unfinished, invalid, warm-up, late, overlapped,
-// clean; `overlapping` counts those that overlapped another, warm-up or not.
+// Kernels of one key. Every kernel is in exactly one class of untimed, unfinished, invalid, late, warm-up, overlapped,
+// next to a switch of windows, clean; `overlapping` counts those that overlapped another, warm-up or not.
 struct Cell {
   CellKey key;
   uint64_t kernel_count = 0;
@@ -131,8 +131,9 @@ struct Cell {
   uint64_t late_count = 0;
   uint64_t overlapped_count = 0;
   uint64_t overlapping_count = 0;
+  uint64_t next_to_switch_count = 0;
   DurationSamples clean;
-  // Warm-up, late and overlapped ones.
+  // Warm-up, late, overlapped ones, and those next to a switch.
   DurationSamples not_clean;
 };
 
@@ -151,7 +152,8 @@ struct Accounting {
   uint64_t launches = 0;  // Kernel launches with a record, refused ones not included.
   uint64_t graph_launches = 0;
   uint64_t refused_launches = 0;
-  uint64_t untimed_launches = 0;  // Kernel and graph launches made while kernel records were off.
+  uint64_t untimed_launches = 0;         // Kernel and graph launches made while kernel records were off.
+  uint64_t counter_window_launches = 0;  // Of these, in counter windows.
   uint64_t kernels_complete = 0;
   uint64_t kernels_untimed = 0;
   uint64_t kernels_unfinished = 0;
@@ -193,6 +195,8 @@ struct DeviceActivity {
   uint64_t busy_ns = 0;
   uint64_t first_start_ns = 0;
   uint64_t last_end_ns = 0;
+  // Between the two: windows in which nothing that runs on the device is recorded.
+  uint64_t untimed_ns = 0;
 };
 
 struct CopyTotals {
@@ -265,6 +269,8 @@ struct TraceModel {
   CounterModel counters;
   // Of graphs that have counter samples: nodes that are kernels for certain, and others.
   std::map<uint64_t, gpuexec::v1::GraphExec> counted_graphs;
+  // Their kernel nodes by signature, as they were at the last sample; kNone: parameters were never seen.
+  std::map<uint64_t, std::map<uint32_t, uint64_t>> counted_graph_nodes;
   // EstimateClockStep of the kernels' durations; 0: not known.
   uint64_t clock_step_ns = 0;
   uint64_t clock_pair_count = 0;

@@ -50,10 +50,8 @@ std::string Extension(OutputFormat format) {
   return ".txt";
 }
 
-// The one table that CSV holds.
-Section CsvTable(const std::vector<Section>& sections) {
-  return std::find(sections.begin(), sections.end(), Section::kCounters) != sections.end() ? Section::kCounters
-                                                                                           : Section::kKernels;
+bool Named(const std::vector<Section>& sections, Section section) {
+  return std::find(sections.begin(), sections.end(), section) != sections.end();
 }
 
 std::string Render(const Report& report, OutputFormat format, const TextStyle& style) {
@@ -61,7 +59,8 @@ std::string Render(const Report& report, OutputFormat format, const TextStyle& s
     case OutputFormat::kJson:
       return ReportJson(report);
     case OutputFormat::kCsv:
-      return CsvTable(style.sections) == Section::kCounters ? ReportCountersCsv(report) : ReportCsv(report);
+      if (Named(style.sections, Section::kCounters)) return ReportCountersCsv(report);
+      return Named(style.sections, Section::kSamples) ? ReportSamplesCsv(report) : ReportCsv(report);
     case OutputFormat::kText:
       break;
   }

@@ -185,8 +185,9 @@ absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(const std::vector<std::string
   };
   const bool csv =
       std::find(options.formats.begin(), options.formats.end(), OutputFormat::kCsv) != options.formats.end();
-  if (csv && named(Section::kCounters) && named(Section::kKernels)) {
-    return Usage("CSV holds one table: --section counters or --section kernels, not both");
+  const int tables = named(Section::kCounters) + named(Section::kSamples) + named(Section::kKernels);
+  if (csv && tables > 1) {
+    return Usage("CSV holds one table: --section counters, samples or kernels, not several of them");
   }
   const bool text_only = options.formats == std::vector<OutputFormat>{OutputFormat::kText};
   options.report.top = top.value_or(text_only ? kDefaultTextTop : 0);
@@ -206,9 +207,10 @@ Several traces (the ranks of one job) make one report, with a column for the pro
                    or several of them, separated by commas. Default: signature
   --sort KEY       )",
       absl::StrJoin(AllSortWords(), ", "), R"(. Default: total
-  --section LIST   of the text only these parts: losses, provenance, run, counters, kernels. Losses of data are shown in
-                   any case. counters shows hardware counters by signature, group and metric (in the whole report they
-                   are a paragraph); with --format csv it is their table in place of the kernels'
+  --section LIST   of the text only these parts: losses, provenance, run, counters, samples, kernels. Losses of data are
+                   shown in any case. counters shows hardware counters by signature, group and metric (in the whole
+                   report they are a paragraph), samples which launches they were taken of; with --format csv they are
+                   the table in place of the kernels', and samples holds every value that was counted
   --top N          show N rows; 0: all. Default: )",
       kDefaultTextTop, R"( in text, all where json or csv is asked for
   --filter REGEX   only kernels whose full demangled name matches (POSIX extended regular expression)
@@ -225,6 +227,7 @@ examples
   gx-analyze --format text,json,csv -o run7 trace.pb   run7.txt, run7.json, run7.csv
   gx-analyze --by device rank*.pb                      all ranks together
   gx-analyze --section counters --top 3 trace.pb       hardware counters of the three heaviest signatures
+  gx-analyze --format csv --section samples trace.pb   every sample and metric on a line, for programs
 
 Medians are of clean calls: not the first )",
       kWarmUpLaunches, R"( of a signature, not the first after a module load, not overlapping

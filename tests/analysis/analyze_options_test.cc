@@ -55,7 +55,10 @@ TEST(AnalyzeOptionsTest, SectionsAreNamedOnceAndCsvHoldsOneTable) {
   EXPECT_TRUE(ParseAnalyzeOptions({"--section", "counters", "--format", "csv", "a.pb"}).ok());
   EXPECT_TRUE(ParseAnalyzeOptions({"--section", "counters,kernels", "a.pb"}).ok());
   ExpectUsageError({"--section", "counters,kernels", "--format", "csv", "a.pb"}, "CSV holds one table");
-  ExpectUsageError({"--section", "roof", "a.pb"}, "'roof' is not one of losses, provenance, run, counters, kernels");
+  ExpectUsageError({"--section", "roof", "a.pb"},
+                   "'roof' is not one of losses, provenance, run, counters, samples, kernels");
+  EXPECT_TRUE(ParseAnalyzeOptions({"--section", "samples", "--format", "csv", "a.pb"}).ok());
+  ExpectUsageError({"--section", "counters,samples", "--format", "csv", "a.pb"}, "CSV holds one table");
 }
 
 TEST(AnalyzeOptionsTest, HelpNeedsNoTrace) {

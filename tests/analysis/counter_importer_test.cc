@@ -68,10 +68,10 @@ TEST(CounterImporterTest, AGraphTotalIsNeverAKernels) {
   const CounterSeries& kernel = model.counters.series[0];
   const CounterSeries& graph = model.counters.series[1];
   EXPECT_FALSE(kernel.is_graph());
-  EXPECT_EQ(kernel.samples.Figures(0, "c.sum").max, 4.0);
+  EXPECT_EQ(kernel.samples.Figures(0).max, 4.0);
   EXPECT_TRUE(graph.is_graph());
   EXPECT_EQ(graph.signature, CounterSeries::kNoSignature);
-  EXPECT_EQ(graph.samples.Figures(0, "c.sum").median, 104.0);
+  EXPECT_EQ(graph.samples.Figures(0).median, 104.0);
   ASSERT_EQ(model.counted_graphs.count(9), 1u);
   EXPECT_EQ(model.counted_graphs.at(9).kernel_node_count(), 3u);
 }
@@ -134,6 +134,7 @@ TEST(CounterImporterTest, LaunchesOfCounterWindowsAreUntimedBesideTheirSamples) 
               "base_correlation_id: 1 correlation_delta: [0, 1] signature_iid: 1 }",
               Batch("count: 1 group_iid: 2 base_correlation_id: 1 signature_iid: 1 metric_count: 1 integer_value: 4")});
   EXPECT_EQ(model.accounting.untimed_launches, 2u);
+  EXPECT_EQ(model.accounting.counter_window_launches, 2u);
   EXPECT_EQ(model.accounting.launches_without_kernel, 0u);
 }
 
@@ -168,11 +169,11 @@ TEST(CounterImporterTest, SeriesBeyondTheLimitAreCounted) {
 }
 
 TEST(CounterImporterTest, ValuesBeyondTheLimitAreCountedAndNotKept) {
-  Direct direct({.metric_slots = 100, .kept_values = 3});
+  Direct direct({.metric_slots = 100, .kept_values = 3 + CounterSamples::kOverheadValues});
   direct.Add(Batch("count: 3 group_iid: 1 signature_iid: 1 metric_count: 2 integer_value: [1, 1, 1, 1, 1, 1]"));
   EXPECT_EQ(direct.model.series[0].samples.kept_count(), 1u);
   EXPECT_EQ(direct.model.series[0].samples.count(), 3u);
-  EXPECT_EQ(direct.model.series[0].samples.Figures(0, "a.sum").max, 3.0);
+  EXPECT_EQ(direct.model.series[0].samples.Figures(0).max, 3.0);
 }
 
 }  // namespace

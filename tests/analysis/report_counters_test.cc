@@ -236,8 +236,22 @@ TEST(ReportCountersTest, TheBillAddsUp) {
   EXPECT_EQ(bill.range_count, 4u);
   EXPECT_EQ(bill.ranges_ns(), 1'015u);
   EXPECT_EQ(bill.sessions_ns(), 496u);
+  EXPECT_EQ(bill.rotation_count, 0u);
   // 1,015 + 496 + 40 of 100,000.
+  EXPECT_EQ(bill.calls_ns(), 1'551u);
   EXPECT_THAT(ReportText(report, {}), HasSubstr("in calls altogether 1.55 us (1.6 % of wall)"));
+}
+
+TEST(ReportCountersTest, ARotationIsAChangeOfGroupInOneContext) {
+  const Report report =
+      ReportOf({"counter_session { session_id: 1 context_id: 1 group_iid: 1 } "
+                "counter_session { session_id: 2 context_id: 2 group_iid: 2 } "
+                "counter_session { session_id: 3 context_id: 1 group_iid: 1 } "
+                "counter_session { session_id: 4 context_id: 1 group_iid: 2 } "
+                "counter_session { session_id: 5 context_id: 2 group_iid: 1 outcome: OUTCOME_ABANDONED "
+                "} header { configuration { name: 'GPUEXEC_BUDGET' value: '5%' } }"});
+  EXPECT_EQ(report.counters[0].bill.rotation_count, 2u);
+  EXPECT_EQ(report.counters[0].bill.abandoned_session_count, 1u);
 }
 
 TEST(ReportCountersTest, WhatTheLibraryCountedIsNotToldTwice) {
@@ -310,7 +324,189 @@ TEST(ReportCountersTest, EveryFieldOfTheCsvHasAColumn) {
     if (c == '\n') commas.push_back(0);
   }
   commas.pop_back();
-  EXPECT_THAT(commas, ElementsAre(32, 32, 32, 32, 32));
+  EXPECT_THAT(commas, ElementsAre(34, 34, 34, 34, 34));
+}
+
+TEST(ReportCountersTest, SamplesAreLinesWithTheirLaunchSessionAndFlags) {
+  const Report report = ReportOf(
+      {"counter_batch { count: 2 group_iid: 1 session_id: 3 window_id: 2 context_id: 1 "
+       "base_enter_monotonic_ns: 60000 enter_delta: [0, 2000] base_correlation_id: 40 correlation_delta: [0, 1] "
+       "thread_id: 7 signature_iid: 1 base_range_order: 5 range_order_delta: [0, 2] flags: [3, 12] "
+       "launch_number: [10, 11] metric_count: 2 real_metric: 1 integer_value: [100, 1] real_value: [0.5, nan] }"});
+  const std::string csv = ReportSamplesCsv(report);
+  EXPECT_EQ(csv.substr(0, csv.find('\n')),
+            "process,counts_of,name,short_name,device_id,graph_exec_id,grid,block,cluster,dynamic_shared_memory_bytes,"
+            "graph_node,group,group_kind,session_id,range_order,window_id,context_id,launch_number,correlation_id,"
+            "thread_id,offset_ns,void,first_of_session,after_switch,replayed,metric,value");
+  const std::string whose = ",kernel,first,first,0,,7x0x0,32x0x0,,0,0,light,hardware,3,";
+  EXPECT_THAT(csv, HasSubstr(whose + "5,2,1,10,40,7,59000,0,1,1,0,a.sum,100\n"));
+  EXPECT_THAT(csv, HasSubstr(whose + "5,2,1,10,40,7,59000,0,1,1,0,b.avg,0.5\n"));
+  EXPECT_THAT(csv, HasSubstr(whose + "7,2,1,11,41,7,61000,1,0,0,1,a.sum,101\n"));
+  EXPECT_THAT(csv, HasSubstr(whose + "7,2,1,11,41,7,61000,1,0,0,1,b.avg,\n")) << "unavailable";
+  const std::string json = ReportJson(report);
+  EXPECT_THAT(json, HasSubstr("\"range_order\": 7,"));
+  EXPECT_THAT(json, ::testing::ContainsRegex("\"values\": \\[\n +101,\n +null\n"));
+  TextStyle style;
+  style.sections = {Section::kSamples};
+  const std::string text = ReportText(report, style);
+  EXPECT_THAT(text, HasSubstr("SAMPLES\n"));
+  EXPECT_THAT(text, HasSubstr("first of its session, next to a switch"));
+  EXPECT_THAT(text, HasSubstr("void, replayed"));
+  EXPECT_THAT(text, Not(HasSubstr("COUNTERS\n")));
+}
+
+TEST(ReportCountersTest, EverySampleLineHasTheColumnsOfTheHead) {
+  const std::string csv =
+      ReportSamplesCsv(ReportOf({Samples(1, 2),
+                                 "counter_batch { count: 1 group_iid: 1 window_id: 2 graph_exec_id: 9 metric_count: 2 "
+                                 "integer_value: [5, 6] }"}));
+  std::vector<int64_t> commas = {0};
+  for (const char c : csv) {
+    if (c == ',') ++commas.back();
+    if (c == '\n') commas.push_back(0);
+  }
+  commas.pop_back();
+  EXPECT_THAT(commas, ElementsAre(26, 26, 26, 26, 26, 26, 26));
+}
+
+TEST(ReportCountersTest, WithoutSamplesTheTablesAreEmptyAndNotWrong) {
+  const Report report = ReportOf({kPlan});
+  EXPECT_EQ(report.counters[0].sample_count, 0u);
+  EXPECT_THAT(report.counters[0].covered_share_ratio, Optional(DoubleEq(0)));
+  EXPECT_THAT(FindingIds(report), ::testing::Contains("counters.no_samples"));
+  TextStyle style;
+  style.sections = {Section::kCounters, Section::kSamples};
+  EXPECT_THAT(ReportText(report, style), HasSubstr("0 samples of 0 signatures"));
+  EXPECT_THAT(ReportSamplesCsv(report), ::testing::EndsWith("metric,value\n"));
+}
+
+TEST(ReportCountersTest, WhereCountersWereRefusedThatIsTheReason) {
+  EXPECT_THAT(FindingIds(ReportOf({kPlan, "counter_access { state: STATE_NOT_PERMITTED }"})),
+              Not(::testing::Contains("counters.no_samples")));
+  EXPECT_THAT(FindingIds(ReportOf({"counter_access { state: STATE_OFF }"})), IsEmpty()) << "as it was asked for";
+}
+
+TEST(ReportCountersTest, FailedPlansAndSessionsOpenTheReport) {
+  const Report report =
+      ReportOf({"counter_plan { device_id: 1 requested: 'x.sum' chip: 'GH100' failed: true } "
+                "counter_session { session_id: 4 group_iid: 1 range_count: 2 outcome: OUTCOME_FAILED "
+                "cupti_result: 999 }"});
+  EXPECT_TRUE(report.data_lost);
+  EXPECT_THAT(FindingIds(report), ::testing::IsSupersetOf({"counters.failed_plans", "counters.failed_sessions"}));
+  const std::string text = ReportText(report, {});
+  EXPECT_THAT(text, HasSubstr("device 1, GH100: x.sum was asked for"));
+  EXPECT_THAT(text, HasSubstr("session 4, light, 2 ranges: CUptiResult 999"));
+  const std::vector<std::string> counted = FindingIds(
+      ReportOf({"counter_plan { failed: true } stats { counter { id: STAT_COUNTER_PLANS_FAILED value: 1 } }"}));
+  EXPECT_THAT(counted, ElementsAre("STAT_COUNTER_PLANS_FAILED"));
+}
+
+TEST(ReportCountersTest, SkippedLaunchesAreListedByReason) {
+  const Report report =
+      ReportOf({"counter_access { state: STATE_ALLOWED } stats { counter { id: "
+                "STAT_COUNTER_SKIPPED_BUSY value: 3 } counter { id: STAT_COUNTER_GIVEN_UP value: 2 } "
+                "counter { id: STAT_COUNTER_SAMPLES value: 5 } counter { id: "
+                "STAT_COUNTER_SKIPPED_CAPTURE value: 0 } }"});
+  const CountersSection& counters = report.counters[0];
+  ASSERT_THAT(counters.losses, SizeIs(2));
+  EXPECT_EQ(counters.losses[0].id, "STAT_COUNTER_SKIPPED_BUSY");
+  EXPECT_EQ(counters.losses[0].count, 3u);
+  EXPECT_THAT(ReportText(report, {}), HasSubstr("3 launches, for reasons among the findings"));
+  TextStyle style;
+  style.sections = {Section::kCounters};
+  const std::string text = ReportText(report, style);
+  EXPECT_THAT(text, HasSubstr("3 launches: a stream was still busy at the idle deadline"));
+  EXPECT_THAT(text, HasSubstr("2  signatures not sampled any more with a group"));
+}
+
+TEST(ReportCountersTest, LaunchesInCounterWindowsAreNoLoss) {
+  const Report report =
+      ReportOf({"launch_batch { count: 2 window_id: 2 base_enter_monotonic_ns: 60000 enter_delta: [0, 9] "
+                "base_correlation_id: 50 correlation_delta: [0, 1] track_iid: 1 signature_iid: 1 }",
+                Samples(1, 1)});
+  EXPECT_FALSE(report.data_lost);
+  EXPECT_THAT(FindingIds(report), IsEmpty());
+  EXPECT_EQ(report.processes[0].accounting.counter_window_launches, 2u);
+  EXPECT_EQ(report.counters[0].untimed_launch_count, 2u);
+  ASSERT_THAT(report.processes[0].bookkeeping, SizeIs(1));
+  EXPECT_EQ(report.processes[0].bookkeeping[0].id, "join.counter_window_launches");
+  EXPECT_THAT(ReportText(report, {}), HasSubstr("2 in counter windows, untimed by intent"));
+}
+
+TEST(ReportCountersTest, ADeviceIsNotIdleWhereNothingIsRecorded) {
+  const Report report = ReportOf(
+      {"window { window_id: 3 kind: KIND_TIMING begin_monotonic_ns: 90000 } launch_batch { count: 1 window_id: "
+       "3 base_enter_monotonic_ns: 95000 enter_delta: 0 base_correlation_id: 9 correlation_delta: 0 track_iid: "
+       "1 signature_iid: 1 } kernel_batch { count: 1 timing: TIMING_COMPLETE base_start_ns: 96000 "
+       "start_unit_ns: 1 start_delta: 0 duration_unit_ns: 1 duration_delta: 100 base_correlation_id: 9 "
+       "correlation_delta: 0 track_iid: 1 attributes_iid: 1 }",
+       Samples(1, 1)});
+  const DeviceSection& device = report.processes[0].devices[0];
+  // From 3,000 to 96,100; the counter window is 40,000 of it.
+  EXPECT_EQ(device.span_ns, 93'100u);
+  EXPECT_EQ(device.untimed_ns, 40'000u);
+  EXPECT_EQ(device.idle_ns, 93'100u - 40'000u - 500u);
+  EXPECT_EQ(report.processes[0].run.timed_ns(), 60'000u);
+  EXPECT_DOUBLE_EQ(device.busy_of_timed_ratio, 500.0 / 60'000);
+}
+
+TEST(ReportCountersTest, FirstRangesOfSessionsAreNotAmongTheThreeThatAreNeeded) {
+  EXPECT_THAT(ReportOf({kPlan, Samples(1, 3, "flags: [1, 0, 0]")}).counters[0].covered_share_ratio,
+              Optional(DoubleEq(0)));
+  EXPECT_THAT(ReportOf({kPlan, Samples(1, 4, "flags: [1, 0, 0, 0]")}).counters[0].covered_share_ratio,
+              Optional(DoubleEq(0.25)));
+}
+
+TEST(ReportCountersTest, GroupsOfTwoDevicesAreNotMistakenForEachOther) {
+  const std::string second =
+      "signature { iid: 1 device_id: 1 } counter_group { iid: 5 name: 'light' kind: KIND_HARDWARE device_id: 1 metric: "
+      "'z.sum' } counter_plan { device_id: 1 requested: 'light' group_iid: 5 } counter_batch { count: 3 group_iid: 5 "
+      "session_id: 2 window_id: 2 signature_iid: 1 metric_count: 1 integer_value: [4, 0, 0] }";
+  const Report report = ReportOf({kPlan, second, Samples(2, 3)});
+  EXPECT_THAT(report.counters[0].covered_share_ratio, Optional(DoubleEq(1)));
+  EXPECT_EQ(report.counters[0].signatures[1].groups[0].metrics[0].name, "z.sum");
+  EXPECT_EQ(report.counters[0].signatures[0].groups[0].metrics[0].name, "a.sum");
+}
+
+TEST(ReportCountersTest, AGraphNamesItsKernels) {
+  const Report report =
+      ReportOf({"graph_node { node_id: 11 graph_id: 4 signature_iid: 1 created_monotonic_ns: 2000 } "
+                "graph_node { node_id: 12 graph_id: 4 signature_iid: 2 created_monotonic_ns: 2000 } "
+                "graph_node { node_id: 13 graph_id: 4 signature_iid: 2 created_monotonic_ns: 2000 } "
+                "graph_node { node_id: 21 original_node_id: 11 graph_id: 9 created_monotonic_ns: 3000 } "
+                "graph_node { node_id: 22 original_node_id: 12 graph_id: 9 created_monotonic_ns: 3000 } "
+                "graph_node { node_id: 23 original_node_id: 13 graph_id: 9 created_monotonic_ns: 3000 } "
+                "graph_node { node_id: 24 graph_id: 9 created_monotonic_ns: 3000 } "
+                "graph_node { node_id: 21 graph_id: 9 signature_iid: 2 updated: true created_monotonic_ns: 999999 } "
+                "graph_exec { graph_exec_id: 9 graph_id: 4 kernel_node_count: 3 undescribed_node_count: 1 }",
+                "counter_batch { count: 1 group_iid: 1 window_id: 2 base_enter_monotonic_ns: 60000 enter_delta: 0 "
+                "graph_exec_id: "
+                "9 metric_count: 2 integer_value: [5, 6] }"});
+  ASSERT_THAT(report.counters[0].graphs, SizeIs(1));
+  const std::vector<GraphKernel>& kernels = report.counters[0].graphs[0].kernels;
+  ASSERT_THAT(kernels, SizeIs(2)) << "as they were when it was sampled; the node without parameters need not be one";
+  EXPECT_EQ(kernels[0].full_name, "second");
+  EXPECT_EQ(kernels[0].node_count, 2u);
+  EXPECT_EQ(kernels[1].full_name, "first");
+  EXPECT_EQ(kernels[1].node_count, 1u);
+  EXPECT_EQ(kernels[1].grid->x, 7u);
+  TextStyle style;
+  style.sections = {Section::kCounters};
+  EXPECT_THAT(ReportText(report, style), HasSubstr("    2 x second  grid 8x0x0, block 64x0x0\n"));
+}
+
+TEST(ReportCountersTest, PeaksAndClocksAreTables) {
+  const Report report = ReportOf(
+      {"device_peaks { peak { metric: 'dram__bytes.sum.peak_sustained' value: 1504 clock_metric: 'c' clock_hz: 3.2e9 } "
+       "peak { metric: 'p' value: nan } } window_clocks { window_id: 2 sm_clock_hz: 1980000000 reading_count: 3 "
+       "throttle_reasons_mask: 0 } window_clocks { window_id: 77 }"});
+  TextStyle style;
+  style.sections = {Section::kCounters};
+  const std::string text = ReportText(report, style);
+  EXPECT_THAT(text, ::testing::ContainsRegex("dram__bytes.sum.peak_sustained +1,504 +c +3.200 GHz\n"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("p +unavailable +unknown +unknown\n"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("2 +counters +0 +1.980 GHz +unknown +unknown +3 +no\n"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("77 +unknown +0 +unknown +unknown +unknown +0 +unknown\n"));
 }
 
 }  // namespace

@@ -68,10 +68,71 @@ TEST(TraceImporterTest, TheFirstThreeOfASignatureAreWarmUpAndTheRestIsClean) {
   ASSERT_THAT(model.cells, SizeIs(1));
   EXPECT_EQ(model.cells[0].kernel_count, 30u);
   EXPECT_EQ(model.cells[0].warm_up_count, 3u);
-  EXPECT_EQ(model.cells[0].clean.count(), 27u);
+  EXPECT_EQ(model.cells[0].clean.count(), 26u);
+  EXPECT_EQ(model.cells[0].next_to_switch_count, 1u) << "window 2 follows";
   EXPECT_EQ(model.accounting.kernels_joined, 30u);
   EXPECT_EQ(model.accounting.launches_without_kernel, 0u);
   EXPECT_EQ(model.clock_step_ns, 0u) << "one duration tells no step";
+}
+
+// `count` launches and kernels of signature 1 on track `track`, from `at_ns` on, with correlation ids from `first_id`
+// on.
+std::string Timed(int count, int window, int at_ns, int first_id, int track = 1) {
+  std::string packet = Launches(count, window) + " " + Kernels(count);
+  const auto replace = [&packet](const std::string& from, const std::string& to) {
+    for (size_t at = packet.find(from); at != std::string::npos; at = packet.find(from, at + to.size())) {
+      packet.replace(at, from.size(), to);
+    }
+  };
+  replace("base_enter_monotonic_ns: 10000", "base_enter_monotonic_ns: " + std::to_string(at_ns));
+  replace("base_start_ns: 10500", "base_start_ns: " + std::to_string(at_ns + 500));
+  replace("base_correlation_id: 1 ", "base_correlation_id: " + std::to_string(first_id) + " ");
+  replace("track_iid: [1]", "track_iid: [" + std::to_string(track) + "]");
+  return packet;
+}
+
+TEST(TraceImporterTest, KernelsNextToASwitchOfWindowsAreNotClean) {
+  const TraceModel model = Import({"window { window_id: 3 kind: KIND_TIMING }", Timed(10, 1, 10'000, 1),
+                                   Timed(10, 3, 100'000, 101), Timed(10, 3, 200'000, 201)});
+  ASSERT_THAT(model.cells, SizeIs(1));
+  // The last before the switch and the first after it.
+  EXPECT_EQ(model.cells[0].next_to_switch_count, 2u);
+  EXPECT_EQ(model.cells[0].warm_up_count, 3u);
+  EXPECT_EQ(model.cells[0].clean.count(), 30u - 3 - 2);
+  EXPECT_EQ(model.cells[0].not_clean.count(), 5u);
+}
+
+TEST(TraceImporterTest, EveryStreamHasItsNeighboursOfASwitch) {
+  const TraceModel model = Import(
+      {"window { window_id: 3 kind: KIND_TIMING } track { iid: 2 device_id: 0 stream_id: 8 }", Timed(10, 1, 10'000, 1),
+       Timed(10, 1, 30'000, 51, 2), Timed(10, 3, 100'000, 101), Timed(10, 3, 130'000, 151, 2)});
+  EXPECT_EQ(model.cells.at(0).next_to_switch_count, 4u);
+}
+
+TEST(TraceImporterTest, AStreamThatBeginsAfterASwitchBeginsNextToIt) {
+  const TraceModel model =
+      Import({"window { window_id: 3 kind: KIND_TIMING } track { iid: 2 device_id: 0 stream_id: 8 }",
+              Timed(5, 3, 100'000, 101), Timed(5, 3, 130'000, 151, 2)});
+  EXPECT_EQ(model.cells.at(0).warm_up_count, 3u) << "the first one on the first stream is among these";
+  EXPECT_EQ(model.cells.at(0).next_to_switch_count, 1u);
+}
+
+TEST(TraceImporterTest, TheLastKernelBeforeACounterWindowThatEndsTheRunIsNextToASwitch) {
+  EXPECT_EQ(Import({Timed(10, 1, 10'000, 1)}).cells.at(0).next_to_switch_count, 1u);
+}
+
+TEST(TraceImporterTest, ARecordOfALaunchInACounterWindowIsNoTiming) {
+  const TraceModel model = Import({Timed(10, 2, 10'000, 1)});
+  EXPECT_EQ(model.cells.at(0).warm_up_count, 3u);
+  EXPECT_EQ(model.cells.at(0).next_to_switch_count, 7u);
+  EXPECT_EQ(model.cells.at(0).clean.count(), 0u);
+}
+
+TEST(TraceImporterTest, KernelsWithoutALaunchAreNoSwitch) {
+  const TraceModel model = Import({Kernels(10)});
+  ASSERT_THAT(model.cells, SizeIs(1));
+  EXPECT_EQ(model.cells[0].next_to_switch_count, 0u);
+  EXPECT_EQ(model.cells[0].clean.count(), 7u);
 }
 
 TEST(TraceImporterTest, TheFirstAfterAModuleLoadIsWarmUp) {

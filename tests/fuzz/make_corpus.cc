@@ -192,6 +192,22 @@ void ReportCorpus(const std::filesystem::path& folder) {
            "16 launch_number: [18446744073709551615, 1, 0, 5] } counter_batch { count: 1 group_iid: 77 metric_count: 1 "
            "integer_value: 1 } counter_session { push_ns: 18446744073709551615 } counter_session { session_id: 1 "
            "push_ns: 18446744073709551615 range_count: 18446744073709551615 }"}));
+  // Windows that follow one another at their edges, a graph whose nodes go in a circle, two counts of instructions that
+  // do not agree, a group that is defined again with fewer metrics.
+  Write(folder / "counters_windows",
+        joined(
+            {kHeader, kDefinitions, kRecords,
+             "window { window_id: 3 kind: KIND_COUNTERS begin_monotonic_ns: 18446744073709551615 } window { window_id: "
+             "18446744073709551615 kind: KIND_OFF begin_monotonic_ns: 5 end_monotonic_ns: 4 } window { window_id: 4 "
+             "kind: KIND_COUNTERS end_monotonic_ns: 18446744073709551615 } counter_group { iid: 2 name: 'hw' metric: "
+             "['smsp__inst_executed.sum', 'x.sum'] } counter_group { iid: 3 name: 'sass' kind: KIND_SASS metric: "
+             "'smsp__sass_inst_executed.sum' } counter_batch { count: 2 group_iid: 2 window_id: 3 signature_iid: 1 "
+             "metric_count: 2 integer_value: [1000000, 1, 3, 4] flags: [0, 1] } counter_batch { count: 1 group_iid: 3 "
+             "window_id: 3 signature_iid: 1 metric_count: 1 real_metric: 0 real_value: -1e308 } counter_batch { count: "
+             "1 group_iid: 2 window_id: 3 graph_exec_id: 7 metric_count: 2 integer_value: [9, 9] flags: 4 } "
+             "counter_group { iid: 2 metric: 'y.sum' } graph_node { node_id: 1 original_node_id: 2 graph_id: 7 } "
+             "graph_node { node_id: 2 original_node_id: 1 graph_id: 7 } graph_node { node_id: 3 graph_id: 7 "
+             "signature_iid: 1 } graph_node { node_id: 4 graph_id: 7 signature_iid: 99 }"}));
 }
 
 }  // namespace

@@ -52,15 +52,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
           GX_FUZZ_REQUIRE(!metric.median.has_value() ||
                           (*metric.min <= *metric.median && *metric.median <= *metric.max));
         }
+        GX_FUZZ_REQUIRE(group.samples.size() <= group.sample_count);
+        for (const gx::analysis::CounterSampleLine& sample : group.samples) {
+          GX_FUZZ_REQUIRE(sample.values.size() == group.metrics.size());
+        }
       }
     }
   }
   gx::analysis::TextStyle style;
   RequirePrintable(ReportText(report, style));
-  style.sections = {Section::kCounters};
+  style.sections = {Section::kCounters, Section::kSamples};
   RequirePrintable(ReportText(report, style));
   RequirePrintable(ReportJson(report));
   RequirePrintable(ReportCsv(report));
   RequirePrintable(ReportCountersCsv(report));
+  RequirePrintable(ReportSamplesCsv(report));
   return 0;
 }
