@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -19,6 +20,8 @@ uint64_t CountCall(const char* function) {
   std::lock_guard lock(mutex);
   return ++counts[function];
 }
+
+std::atomic<bool> any_failed{false};
 
 }  // namespace
 
@@ -45,6 +48,7 @@ CUptiResult BeginCall(const char* function, uint64_t argument) {
 CUptiResult BeginCountedCall(const char* function, bool logged) {
   const uint64_t number = CountCall(function);
   const CUptiResult result = BeginCall(function, number);
+  if (result != CUPTI_SUCCESS) any_failed.store(true);
   if (logged || result != CUPTI_SUCCESS) {
     LogLine("cupti")
         .Add("function", function)
@@ -54,5 +58,7 @@ CUptiResult BeginCountedCall(const char* function, bool logged) {
   }
   return result;
 }
+
+bool AnyCountedCallFailed() { return any_failed.load(); }
 
 }  // namespace gx::fakes

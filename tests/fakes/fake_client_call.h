@@ -16,8 +16,11 @@ const GpuDriver* FindDriver();
 // [MT] Says why a call must not do its work: a forked child, FAKE_FAIL. Does not return where FAKE_HANG says so.
 CUptiResult BeginCall(const char* function, uint64_t argument = 0);
 
-// [MT] As BeginCall, for functions whose FAKE_FAIL argument is the number of the call, from 1. `calls`: theirs.
+// [MT] As BeginCall, for functions whose FAKE_FAIL argument is the number of the call, from 1.
 CUptiResult BeginCountedCall(const char* function, bool logged);
+
+// [MT] Whether FAKE_FAIL made any of those fail: the calls after it cannot be in the right order any more.
+bool AnyCountedCallFailed();
 
 }  // namespace gx::fakes
 

@@ -91,6 +91,11 @@ struct RangeObject {
 
 CUptiResult Denied() { return GetScenario().counters_denied ? CUPTI_ERROR_INSUFFICIENT_PRIVILEGES : CUPTI_SUCCESS; }
 
+// A violation, unless a call that was made to fail is the reason.
+void LogDisorder(const char* what) {
+  if (!AnyCountedCallFailed()) LogViolation(what);
+}
+
 class RangeProfilers {
  public:
   static RangeProfilers& Get() {
@@ -122,8 +127,8 @@ class RangeProfilers {
   }
 
   CUptiResult Disable(RangeObject* object) {
-    if (object->range_open) LogViolation("cuptiRangeProfilerDisable with an open range");
-    if (object->started) LogViolation("cuptiRangeProfilerDisable before cuptiRangeProfilerStop");
+    if (object->range_open) LogDisorder("cuptiRangeProfilerDisable with an open range");
+    if (object->started) LogDisorder("cuptiRangeProfilerDisable before cuptiRangeProfilerStop");
     LogLine("counters").Add("does", "disable").Add("object", object->id).Add("context", object->context_id);
     std::lock_guard lock(mutex_);
     objects_.erase(reinterpret_cast<CUpti_RangeProfiler_Object*>(object));
@@ -180,7 +185,7 @@ class RangeProfilers {
   CUptiResult Stop(RangeObject* object, CUpti_RangeProfiler_Stop_Params* params) {
     if (!object->started) return CUPTI_ERROR_INVALID_OPERATION;
     if (object->range_open) {
-      LogViolation("cuptiRangeProfilerStop with an open range");
+      LogDisorder("cuptiRangeProfilerStop with an open range");
       return CUPTI_ERROR_INVALID_OPERATION;
     }
     FindDriver()->wait_context_idle(object->context);
@@ -204,7 +209,7 @@ class RangeProfilers {
       return CUPTI_ERROR_INVALID_PARAMETER;
     }
     if (object->range_open) {
-      LogViolation("cuptiRangeProfilerPushRange inside a range");
+      LogDisorder("cuptiRangeProfilerPushRange inside a range");
       return CUPTI_ERROR_INVALID_OPERATION;
     }
     {
@@ -226,7 +231,7 @@ class RangeProfilers {
 
   CUptiResult Pop(RangeObject* object) {
     if (!object->range_open) {
-      LogViolation("cuptiRangeProfilerPopRange without a range");
+      LogDisorder("cuptiRangeProfilerPopRange without a range");
       return CUPTI_ERROR_INVALID_OPERATION;
     }
     if (!object->setup->has_sass) FindDriver()->wait_context_idle(object->context);
@@ -306,7 +311,7 @@ class RangeProfilers {
     for (const auto& [handle, object] : objects_) {
       // A range that was given up on leaves its object behind: nobody may touch it any more.
       if (object->context_id == context_id && !object->range_open) {
-        LogViolation("a context goes while counters are enabled in it");
+        LogDisorder("a context goes while counters are enabled in it");
       }
     }
   }
