@@ -18,9 +18,22 @@ def tensor_active(trace):
     return active
 
 
+def groups_with_paths(trace):
+    """{(signature iid, group iid)} of samples that say which path through the tensor cores was taken."""
+    paths = {}
+    for group in trace.counters.groups.values():
+        paths[group.iid] = [i for i, name in enumerate(group.metrics) if "ops_path_tensor" in name and name.endswith(".sum")]
+    return {
+        (sample.signature_iid, sample.group_iid)
+        for sample in trace.counters.samples
+        if sample.valid and any(sample.values[i] > 0 for i in paths.get(sample.group_iid, []))
+    }
+
+
 def missing_groups(trace, device_id=0):
     """{signature iid: [(group's name, samples)] of planned groups with fewer samples than wanted}, of every signature that was
-    timed. Spare groups are not asked for, tensor groups only where the tensor pipe was at work."""
+    timed. Spare groups are not asked for, tensor groups only where the tensor pipe was at work: all of them, or one that says
+    which path was taken."""
     groups = [group for group in trace.counters.planned_groups(device_id) if not group.spare]
     if not groups:
         raise ValueError("the trace plans no groups of counters")
@@ -29,10 +42,14 @@ def missing_groups(trace, device_id=0):
         if sample.valid and sample.signature_iid:
             key = (sample.signature_iid, sample.group_iid)
             counts[key] = counts.get(key, 0) + 1
-    active = tensor_active(trace)
+    active, known = tensor_active(trace), groups_with_paths(trace)
     missing = {}
     for signature in trace.durations_ns:
-        wanted = [g for g in groups if g.kind != counter_packets.KIND_TENSOR or signature in active]
+        wanted = [group for group in groups if group.kind != counter_packets.KIND_TENSOR]
+        tensor = [group for group in groups if group.kind == counter_packets.KIND_TENSOR]
+        telling = [group for group in tensor if (signature, group.iid) in known]
+        if signature in active:
+            wanted += telling[:1] or tensor
         missing[signature] = [
             (group.name, counts.get((signature, group.iid), 0))
             for group in wanted

@@ -224,6 +224,18 @@ class Bars(unittest.TestCase):
         self.assertAlmostEqual(share, 0.3)
         self.assertEqual([(s, groups) for _, s, groups in lacking], [(1, [("tensor", 2)]), (3, [("light+", 1)])])
 
+    def test_coverage_asks_no_more_tensor_groups_once_the_path_is_known(self):
+        tensor = counter_packets.KIND_TENSOR
+        definitions = (signature(1, "gemm") + window(1, 1, 0, 9) + group(1, "light+", 1, ["sm__pipe_tensor_cycles_active.sum"])
+                       + group(2, "tensor", tensor, ["sm__ops_path_tensor_a.sum"])
+                       + group(3, "tensor_bf16", tensor, ["sm__ops_path_tensor_b.sum"])
+                       + group(4, "tensor_fp16", tensor, ["sm__ops_path_tensor_c.sum"]) + text(18, packed(4, [1, 2, 3, 4])))
+        light = batch(1, [1] * 3, [(9,)] * 3)
+        for values, lacks in (((0, 5), []), ((0, 0), [("tensor_fp16", 0)])):
+            samples = batch(2, [1] * 3, [(values[0],)] * 3) + batch(3, [1] * 3, [(values[1],)] * 3)
+            missing = coverage.missing_groups(trace_of(definitions + kernels({1: [60]}) + light + samples))
+            self.assertEqual(missing, {1: lacks})
+
     def test_steps_next_to_a_switch_are_left_out(self):
         trace = trace_of(window(1, 1, 0, 100) + window(2, 2, 100, 200) + window(3, 1, 200, 300))
         steps = [(start, start + 10) for start in range(0, 300, 20)]
