@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "inject/clock.h"
@@ -30,6 +31,9 @@ class WatchedCall {
   uint32_t slot_;
 };
 
+// In place of a call's name.
+constexpr char kOurMemory[] = "memory for counters";
+
 // The first failure of a sequence.
 void Note(RangeSession::Failure* failure, CUptiResult result, const char* call) {
   if (result == CUPTI_SUCCESS || failure->failed()) return;
@@ -46,6 +50,7 @@ RangeSession::~RangeSession() {
 RangeSession::Failure RangeSession::Open(const Options& options) {
   options_ = options;
   pushed_ = 0;
+  dropped_ = 0;
   costs_ = {};
   Failure failure;
   {
@@ -83,9 +88,9 @@ RangeSession::Failure RangeSession::Open(const Options& options) {
     set.pConfig = config_->image().data();
     set.counterDataImageSize = counter_data_->size();
     set.pCounterDataImage = counter_data_->data();
-    set.range = CUPTI_UserRange;
-    // The launches run as they are: no replay. All groups are of one pass.
-    set.replayMode = CUPTI_UserReplay;
+    // Without kernel_replay the launches run as they are, and all groups are of one pass.
+    set.range = options.kernel_replay ? CUPTI_AutoRange : CUPTI_UserRange;
+    set.replayMode = options.kernel_replay ? CUPTI_KernelReplay : CUPTI_UserReplay;
     set.maxRangesPerPass = options.max_ranges;
     set.numNestingLevels = 1;
     set.minNestingLevel = 1;
@@ -93,7 +98,12 @@ RangeSession::Failure RangeSession::Open(const Options& options) {
     set.targetNestingLevel = 1;
     Note(&failure, range_.cuptiRangeProfilerSetConfig(&set), "cuptiRangeProfilerSetConfig");
   };
-  configure();
+  try {
+    configure();
+  } catch (const std::bad_alloc&) {
+    // The object is enabled: it has to be given back.
+    Note(&failure, CUPTI_ERROR_OUT_OF_MEMORY, kOurMemory);
+  }
   if (!failure.failed()) {
     const WatchedCall watched(watchdog_, SamplingCall::kStart, &costs_.start_ns);
     GX_CUPTI_PARAMS(CUpti_RangeProfiler_Start_Params, start);
@@ -131,6 +141,7 @@ int RangeSession::Pop() noexcept {
 RangeSession::Failure RangeSession::Close(std::vector<RangeValues>* values, std::vector<double>* extra_values) {
   Failure failure;
   if (object_ == nullptr) return failure;
+  const bool was_started = started_;
   if (started_) {
     const WatchedCall watched(watchdog_, SamplingCall::kStop, &costs_.stop_ns);
     GX_CUPTI_PARAMS(CUpti_RangeProfiler_Stop_Params, stop);
@@ -138,7 +149,8 @@ RangeSession::Failure RangeSession::Close(std::vector<RangeValues>* values, std:
     Note(&failure, range_.cuptiRangeProfilerStop(&stop), "cuptiRangeProfilerStop");
     started_ = false;
   }
-  if (pushed_ != 0 && config_ != nullptr) Read(values, extra_values, &failure);
+  if ((pushed_ != 0 || (was_started && options_.kernel_replay)) && config_ != nullptr)
+    Read(values, extra_values, &failure);
   {
     const WatchedCall watched(watchdog_, SamplingCall::kDisable, &costs_.disable_ns);
     GX_CUPTI_PARAMS(CUpti_RangeProfiler_Disable_Params, disable);
@@ -179,10 +191,17 @@ void RangeSession::Read(std::vector<RangeValues>* values, std::vector<double>* e
     range.rangeDelimiter = "/";
     const CUptiResult result = range_.cuptiRangeProfilerCounterDataGetRangeInfo(&range);
     Note(failure, result, "cuptiRangeProfilerCounterDataGetRangeInfo");
-    if (result != CUPTI_SUCCESS || range.rangeName == nullptr || range.rangeName[0] != 'r') continue;
+    if (result != CUPTI_SUCCESS) continue;
     RangeValues read;
-    const char* const end = range.rangeName + std::strlen(range.rangeName);
-    if (std::from_chars(range.rangeName + 1, end, read.order).ptr != end || read.order >= pushed_) continue;
+    if (options_.kernel_replay) {
+      // CUPTI names its ranges itself.
+      read.order = static_cast<uint32_t>(i);
+    } else {
+      if (range.rangeName == nullptr || range.rangeName[0] != 'r') continue;
+      const char* const end = range.rangeName + std::strlen(range.rangeName);
+      const std::from_chars_result number = std::from_chars(range.rangeName + 1, end, read.order);
+      if (number.ec != std::errc() || number.ptr != end || read.order >= pushed_) continue;
+    }
     const int evaluated = config_->Evaluate(*counter_data_, i, names, &read.values);
     Note(failure, static_cast<CUptiResult>(evaluated), "cuptiProfilerHostEvaluateToGpuValues");
     if (evaluated != CUPTI_SUCCESS) continue;

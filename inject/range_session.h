@@ -1,6 +1,10 @@
 // One group of counters armed in one context, in user-range mode: Open, then Push and Pop around launches, then Close,
 // which returns what each range counted. Every call of CUPTI is reported to the watchdog.
 //
+// With `kernel_replay` CUPTI itself puts a range around the one launch between Open and Close, and runs it once for
+// each pass: then there is no Push, and Close returns the range as number 0. Never more than one launch: a session that
+// was left open over several hung or died (CUPTI 13.0).
+//
 // Facts of CUPTI 13.0 that shape it (measured on an H200): a second group set on the same range profiler object gives
 // NaN, so a session ends with Disable; names of ranges must differ inside a session; Push waits for the whole context
 // to be idle, without a limit, and Pop for the launch: callers look first. Nothing here waits or decides.
@@ -43,11 +47,12 @@ class RangeSession {
     // Metrics that cost no counter and are read once, of the first range: peaks.
     std::vector<std::string> extra_metrics;
     uint32_t max_ranges = 256;
+    bool kernel_replay = false;
   };
   // How a sequence of calls ended: the first that failed.
   struct Failure {
     int result = 0;              // CUptiResult; 0: none failed.
-    const char* call = nullptr;  // Static storage.
+    const char* call = nullptr;  // Static storage; a call of CUPTI, or what there was no memory for.
     bool failed() const { return result != 0; }
   };
 
