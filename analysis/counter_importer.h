@@ -1,5 +1,6 @@
 // Packets -> CounterModel, in one pass and in memory that is bounded: at most kMaxMetricSlots metrics in series (about
-// 80 bytes each) and kMaxKeptValues values of samples. What goes beyond is counted. Owned by TraceImporter; one thread.
+// 80 bytes each) and kMaxKeptValues values of samples (with what is kept beside them). What goes beyond is counted.
+// Owned by TraceImporter; one thread.
 #ifndef GPUEXEC_ANALYSIS_COUNTER_IMPORTER_H_
 #define GPUEXEC_ANALYSIS_COUNTER_IMPORTER_H_
 
@@ -19,8 +20,8 @@ class CounterImporter {
  public:
   // 4,000 signatures with 20 groups of 20 metrics each take 1.6 million.
   static constexpr size_t kMaxMetricSlots = size_t{1} << 22;
-  // 256 MiB.
-  static constexpr size_t kMaxKeptValues = size_t{1} << 25;
+  // 128 MiB. 4,000 signatures with 10 groups of 60 metrics and four samples each take 12 million.
+  static constexpr size_t kMaxKeptValues = size_t{1} << 24;
 
   struct Limits {
     size_t metric_slots = kMaxMetricSlots;

@@ -183,9 +183,9 @@ class ProcessCounters {
     for (const auto& [id, value] : model_.stats) {
       if (value == 0) continue;
       const StatDescription description = DescribeStat(id);
-      const bool skipped = absl::StartsWith(description.name, "STAT_COUNTER_SKIPPED_");
+      const bool by_reason = absl::StartsWith(description.name, "STAT_COUNTER_SKIPPED_") ||
+                             absl::StartsWith(description.name, "STAT_COUNTER_VOID_");
       switch (id) {
-        case pb::STAT_COUNTER_VOID_RANGES:
         case pb::STAT_COUNTER_COMPLETION_DEADLINES:
         case pb::STAT_COUNTER_RANGES_LOST:
         case pb::STAT_COUNTER_SAMPLES_DROPPED:
@@ -194,7 +194,7 @@ class ProcessCounters {
         case pb::STAT_COUNTER_GIVEN_UP:
           break;
         default:
-          if (!skipped) continue;
+          if (!by_reason) continue;
       }
       section_.losses.push_back({std::string(description.name), std::string(description.meaning), value});
     }

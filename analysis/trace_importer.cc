@@ -300,7 +300,9 @@ void TraceImporter::OnOrderedKernel(const TimelineItem& kernel, TimelineClass ti
     return;
   }
   const Lane& lane = lanes_[kernel.lane];
-  Neighbour& before = neighbour_by_track_[lane.track];
+  const size_t place = lane.track == kNone ? 0 : size_t{lane.track} + 1;
+  if (place >= neighbours_.size()) neighbours_.resize(model_.tracks.size() + 1);
+  Neighbour& before = neighbours_[place];
   bool after_switch = lane.untimed;
   if (lane.window_id != 0) {
     // The first on its stream: a switch came before, unless this is the run's first window.
@@ -418,7 +420,7 @@ TraceModel TraceImporter::Finish() {
     }
     model_.accounting.kernels_late += timeline->late_count();
   }
-  for (auto& [track, neighbour] : neighbour_by_track_) {
+  for (Neighbour& neighbour : neighbours_) {
     const bool others_follow = !model_.windows.empty() && model_.windows.rbegin()->first > neighbour.window_id;
     Settle(&neighbour, neighbour.window_id != 0 && others_follow);
   }

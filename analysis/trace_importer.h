@@ -124,7 +124,8 @@ class TraceImporter : private JoinSink, private TimelineSink {
   };
   std::vector<Lane> lanes_;
   absl::flat_hash_map<Lane, uint32_t> lane_by_key_;
-  absl::flat_hash_map<uint32_t, Neighbour> neighbour_by_track_;
+  // By track index plus 1; 0: the track is not known.
+  std::vector<Neighbour> neighbours_;
   // The device of the record before, which is the next one's too as a rule.
   uint64_t last_device_id_ = 0;
   DeviceTimeline* last_timeline_ = nullptr;

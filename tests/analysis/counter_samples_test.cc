@@ -163,6 +163,39 @@ TEST(CounterSamplesTest, WithoutRoomTheExtremesGoOn) {
   EXPECT_EQ(figures.value_count, 2u);
 }
 
+TEST(CounterSamplesTest, FiguresAreThoseOfAPlainList) {
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 2'000; ++round) {
+    Series series;
+    std::vector<double> later;
+    std::vector<double> first;
+    const size_t count = random() % 9;
+    for (size_t i = 0; i < count; ++i) {
+      const double value = random() % 4 == 0 ? kNan : static_cast<double>(random() % 2'000) - 1'000;
+      const uint64_t flags = random() % 16;  // Every combination of the four flags.
+      series.Add({value}, flags);
+      if ((flags & CounterBatch::FLAG_VOID) != 0 || std::isnan(value)) continue;
+      ((flags & CounterBatch::FLAG_FIRST_OF_SESSION) != 0 ? first : later).push_back(value);
+    }
+    std::vector<double>& values = later.empty() ? first : later;
+    std::sort(values.begin(), values.end());
+    const CounterFigures figures = series.Figures();
+    ASSERT_EQ(figures.value_count, values.size());
+    ASSERT_EQ(figures.median.has_value(), !values.empty());
+    ASSERT_EQ(figures.spread_ratio.has_value(), values.size() >= 2);
+    ASSERT_EQ(series.samples.Kept().size(), count);
+    if (values.empty()) continue;
+    const double median = (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+    ASSERT_DOUBLE_EQ(*figures.median, median);
+    ASSERT_EQ(*figures.min, values.front());
+    ASSERT_EQ(*figures.max, values.back());
+    if (values.size() < 2) continue;
+    const double range = values.back() - values.front();
+    const double spread = median != 0 ? range / std::fabs(median) : range > 0 ? 1 : 0;
+    ASSERT_DOUBLE_EQ(*figures.spread_ratio, spread);
+  }
+}
+
 TEST(CounterSamplesTest, VoidSamplesAreKeptInBounds) {
   Series series;
   for (size_t i = 0; i < 10 * CounterSamples::kMaxVoidKept; ++i) series.Add({1}, CounterBatch::FLAG_VOID);

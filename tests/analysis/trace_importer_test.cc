@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <random>
+#include <string>
 #include <vector>
 
 #include "tests/support/textproto.h"
@@ -126,6 +129,33 @@ TEST(TraceImporterTest, ARecordOfALaunchInACounterWindowIsNoTiming) {
   EXPECT_EQ(model.cells.at(0).warm_up_count, 3u);
   EXPECT_EQ(model.cells.at(0).next_to_switch_count, 7u);
   EXPECT_EQ(model.cells.at(0).clean.count(), 0u);
+}
+
+TEST(TraceImporterTest, EveryKernelIsInOneClassWhateverTheWindows) {
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::string> packets = {
+        "track { iid: 2 device_id: 0 stream_id: 8 } track { iid: 3 device_id: 1 stream_id: 7 } window { window_id: 3 "
+        "kind: KIND_TIMING } window { window_id: 4 kind: KIND_OFF } window { window_id: 5 kind: KIND_TIMING }"};
+    uint64_t expected = 0;
+    for (int i = 0; i < 8; ++i) {
+      const int count = 1 + static_cast<int>(random() % 10);
+      // Track 0 and windows 0 and 9 are not known; times overlap and are out of order.
+      packets.push_back(Timed(count, std::array{0, 1, 2, 3, 5, 9}[random() % 6],
+                              1'000 + static_cast<int>(random() % 90'000), 1 + 100 * i,
+                              static_cast<int>(random() % 4)));
+      expected += static_cast<uint64_t>(count);
+    }
+    uint64_t kernels = 0;
+    const TraceModel model = Import(packets);
+    for (const Cell& cell : model.cells) {
+      kernels += cell.kernel_count;
+      EXPECT_EQ(cell.clean.count() + cell.not_clean.count(), cell.kernel_count);
+      EXPECT_EQ(cell.warm_up_count + cell.late_count + cell.overlapped_count + cell.next_to_switch_count,
+                cell.not_clean.count());
+    }
+    EXPECT_EQ(kernels, expected);
+  }
 }
 
 TEST(TraceImporterTest, KernelsWithoutALaunchAreNoSwitch) {
