@@ -183,6 +183,9 @@ void CallbackRouter::BeforeDeviceWork(ThreadState* thread, uint32_t cbid, const 
   const CallInfo call = ClassifyCall(cbid);
   const std::optional<DeviceWork> work = WorkOf(call.kind);
   if (!work) return;
+  thread->call_node_type = work == DeviceWork::kCopy     ? CU_GRAPH_NODE_TYPE_MEMCPY
+                           : work == DeviceWork::kMemset ? CU_GRAPH_NODE_TYPE_MEMSET
+                                                         : 0;
   if ((*work == DeviceWork::kKernel || *work == DeviceWork::kGraph) && parts_.sampler->wants_launches()) {
     parts_.sampler->Before(thread, DescribeForSampling(thread, call, cbid, data));
   } else {
@@ -192,6 +195,7 @@ void CallbackRouter::BeforeDeviceWork(ThreadState* thread, uint32_t cbid, const 
 
 void CallbackRouter::AfterDeviceWork(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept {
   if (parts_.sampler != nullptr && thread != nullptr && WorkOf(ClassifyCall(cbid).kind)) {
+    thread->call_node_type = 0;
     parts_.sampler->After(thread, ResultOf(data));
   }
   parts_.hold->Leave(thread);
@@ -526,7 +530,7 @@ void CallbackRouter::OnGraphNode(ThreadState* thread, uint32_t cbid, const CUpti
     (void)cupti.cuptiGetGraphNodeId(graph.originalNode, &node.original_node_id);
   }
   if (graph.graph != nullptr) (void)cupti.cuptiGetGraphId(graph.graph, &node.graph_id);
-  node.node_type = static_cast<uint32_t>(graph.nodeType);
+  node.node_type = graph.nodeType != 0 ? static_cast<uint32_t>(graph.nodeType) : thread->call_node_type;
   node.monotonic_ns = MonotonicNs();
   node.updated = created || cloned ? 0 : 1;
   if (data.context != nullptr) (void)cupti.cuptiGetContextId(data.context, &node.context_id);

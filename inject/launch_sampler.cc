@@ -116,6 +116,7 @@ bool LaunchSampler::MayByName(ThreadState* thread, const LaunchToSample& launch,
   }
   if (reason == DenyReason::kNone) return true;
   Stats().Add(SkipStat(reason));
+  parts_.needs->GiveUpFunction(function);
   return false;
 }
 
@@ -157,7 +158,10 @@ ArmedSession* LaunchSampler::Eligible(ThreadState* thread, const LaunchToSample&
   if (is_graph) {
     // Code that was captured before a session began is not patched: such a graph shows 0 (CUPTI 13.0).
     if (kind_ == GroupKind::kSass) return nullptr;
-    if (parts_.graphs->Get(launch.graph_exec_id) != GraphSampling::kMay) return nullptr;
+    const GraphSampling sampling = parts_.graphs->Get(launch.graph_exec_id);
+    // No window is to be opened for it again.
+    if (sampling == GraphSampling::kNever) parts_.needs->GiveUpFunction(*function);
+    if (sampling != GraphSampling::kMay) return nullptr;
     DenyReason reason = DenyReason::kNone;
     if (parts_.deny->Find(*function, &reason) && reason != DenyReason::kNone) {
       Stats().Add(SkipStat(reason));
@@ -173,6 +177,7 @@ ArmedSession* LaunchSampler::Eligible(ThreadState* thread, const LaunchToSample&
     Stats().Add(SkipStat(reason));
     if (reason == DenyReason::kCooperative) {
       parts_.deny->Deny(*function, {}, 0, reason);
+      parts_.needs->GiveUpFunction(*function);
       Deny(thread, launch, *function, reason, 0);
     }
     return nullptr;

@@ -516,9 +516,32 @@ bool Sampler::OpenWindow(uint32_t group, uint64_t cost_limit_ns) {
   return opened;
 }
 
+void Sampler::NoteTensor(uint32_t place, uint32_t group, const std::vector<std::string>& metrics,
+                         const std::vector<double>& values) {
+  double pipe_cycles = 0;
+  double packed_half_threads = 0;
+  double path_operations = 0;
+  for (size_t i = 0; i < metrics.size() && i < values.size(); ++i) {
+    if (!(values[i] > 0)) continue;
+    if (IsTensorPipeCycles(metrics[i])) pipe_cycles = values[i];
+    if (IsPackedHalfThreads(metrics[i])) packed_half_threads += values[i];
+    if (IsTensorPath(metrics[i])) path_operations += values[i];
+  }
+  if (pipe_cycles > 0 || packed_half_threads > 0) {
+    TensorEvidence& evidence = tensor_[place];
+    evidence.pipe_cycles = std::max(evidence.pipe_cycles, pipe_cycles);
+    evidence.packed_half_threads = std::max(evidence.packed_half_threads, packed_half_threads);
+    parts_.needs->SetTensorActive(place, evidence.UsesTensorCores());
+  }
+  // Not by the first range of a session, which is no sample: the group would never get any of this signature.
+  if (plan_.groups[group].kind == GroupKind::kTensor && path_operations > 0 &&
+      parts_.needs->Samples(place, group) != 0) {
+    parts_.needs->SetTensorPathKnown(place);
+  }
+}
+
 void Sampler::ReadValues(const Slot& slot, std::vector<RangeValues> values) {
   const std::vector<std::string>& metrics = plan_.groups[slot.group].metrics;
-  const bool is_tensor = plan_.groups[slot.group].kind == GroupKind::kTensor;
   CounterValuesItem item;
   item.session_id = slot.armed.session_id;
   item.group_iid = slot.armed.group_iid;
@@ -528,16 +551,9 @@ void Sampler::ReadValues(const Slot& slot, std::vector<RangeValues> values) {
   for (RangeValues& read : values) {
     if (read.order >= kMaxSessionRanges) continue;
     const PushedRange& range = slot.armed.ranges[read.order];
-    uint64_t unavailable = 0;
-    for (size_t i = 0; i < read.values.size() && i < metrics.size(); ++i) {
-      if (std::isnan(read.values[i])) ++unavailable;
-      if (!IsValid(range.verdict) || !(read.values[i] > 0) || !metrics[i].ends_with(".sum")) continue;
-      if (metrics[i].starts_with("sm__pipe_tensor_cycles_active")) parts_.needs->SetTensorActive(range.place);
-      if (is_tensor && metrics[i].starts_with("sm__ops_path_tensor") &&
-          parts_.needs->Samples(range.place, slot.group) != 0) {
-        parts_.needs->SetTensorPathKnown(range.place);
-      }
-    }
+    const auto unavailable = static_cast<uint64_t>(
+        std::count_if(read.values.begin(), read.values.end(), [](double value) { return std::isnan(value); }));
+    if (IsValid(range.verdict)) NoteTensor(range.place, slot.group, metrics, read.values);
     if (unavailable != 0) Stats().Add(StatId::kCounterNanValues, unavailable);
     item.ranges.push_back({.order = read.order, .flags = range.flags, .values = std::move(read.values)});
   }

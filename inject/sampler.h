@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "inject/config.h"
@@ -25,6 +26,7 @@
 #include "inject/metric_catalog.h"
 #include "inject/range_session.h"
 #include "inject/recording.h"
+#include "inject/tensor_evidence.h"
 #include "inject/writer.h"
 
 namespace gx::inject {
@@ -111,6 +113,8 @@ class Sampler {
   void CloseWindow(bool back_to_timing);
   void CloseSession(Slot* slot, CounterOutcome outcome);
   void ReadValues(const Slot& slot, std::vector<RangeValues> values);
+  void NoteTensor(uint32_t place, uint32_t group, const std::vector<std::string>& metrics,
+                  const std::vector<double>& values);
   void PostSession(const Slot& slot, CounterOutcome outcome, int result);
   void Recover();
   void EndSessions();
@@ -139,7 +143,8 @@ class Sampler {
   std::vector<std::unique_ptr<Slot>> left_open_;  // To be closed when the device is idle: abandoned, or it was busy.
   uint32_t last_session_id_ = 0;
   uint64_t next_rank_ns_ = 0;
-  uint32_t turn_ = 0;  // Several contexts of a device take turns.
+  uint32_t turn_ = 0;                                    // Several contexts of a device take turns.
+  std::unordered_map<uint32_t, TensorEvidence> tensor_;  // By place in the needs.
   uint64_t next_recovery_ns_ = 0;
   uint64_t recovery_pause_ns_ = 0;
 };

@@ -134,6 +134,11 @@ bool SamplingNeeds::Wants(uint32_t place, uint32_t group, uint32_t rank_limit) c
          IsReady(signature, group);
 }
 
+bool SamplingNeeds::Lacks(uint32_t place, uint32_t group) const noexcept {
+  if (place > mask_ || group >= group_count_) return false;
+  return Missing(places_[place], group) != 0 && IsReady(places_[place], group);
+}
+
 bool SamplingNeeds::Record(uint32_t place, uint32_t group, SampleOutcome outcome) noexcept {
   if (place > mask_ || group >= group_count_) return false;
   Pair& pair = places_[place].groups[group];
@@ -164,8 +169,8 @@ uint64_t SamplingNeeds::LongestNs(uint32_t place) const noexcept {
   return places_[place].longest_ns.load(std::memory_order_relaxed);
 }
 
-void SamplingNeeds::SetTensorActive(uint32_t place) noexcept {
-  if (place <= mask_ && places_ != nullptr) places_[place].tensor_active.store(true, std::memory_order_relaxed);
+void SamplingNeeds::SetTensorActive(uint32_t place, bool active) noexcept {
+  if (place <= mask_ && places_ != nullptr) places_[place].tensor_active.store(active, std::memory_order_relaxed);
 }
 
 void SamplingNeeds::SetTensorPathKnown(uint32_t place) noexcept {

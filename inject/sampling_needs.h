@@ -98,14 +98,16 @@ class SamplingNeeds {
   // share, its rank is below `rank_limit`, and samples are missing. Patched code only for functions that graduated,
   // tensor groups only for signatures whose tensor pipe was at work.
   bool Wants(uint32_t place, uint32_t group, uint32_t rank_limit = UINT32_MAX) const noexcept;
+  // The same, whatever the signature's rank: for launches that are too rare to have one.
+  bool Lacks(uint32_t place, uint32_t group) const noexcept;
   // What became of a range. Returns true when the group has all its samples of the signature now.
   bool Record(uint32_t place, uint32_t group, SampleOutcome outcome) noexcept;
 
   // ------------------------------------------------------------------------------------------------ any thread
   // One timed launch. `clean`: next to no switch of windows, not one of the first, overlapped by no other.
   void AddTime(uint64_t key, uint64_t duration_ns, bool clean) noexcept;
-  // A hardware group saw its tensor pipe at work.
-  void SetTensorActive(uint32_t place) noexcept;
+  // What is known by now of its use of the tensor pipe (tensor_evidence.h).
+  void SetTensorActive(uint32_t place, bool active = true) noexcept;
   // A tensor group counted operations: what path the signature takes is known, and groups of which it has no sample yet
   // would count nothing.
   void SetTensorPathKnown(uint32_t place) noexcept;

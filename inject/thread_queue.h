@@ -111,10 +111,16 @@ struct ThreadState {
   std::atomic<uint8_t> in_device_call{0};
   // Streams of the context that had been left busy when the synchronisation under way began (stream_table.h).
   uint32_t left_busy_before = 0;
-  // How many of these calls, the inner ones, the sampler has to hear of at their end; and whether the one around them is
-  // the sampled launch of the open range.
+  // How many of these calls, the inner ones, the sampler has to hear of at their end; and whether the one around them
+  // is the sampled launch of the open range.
   uint8_t watched_calls = 0;
   bool call_is_sampled = false;
+  // CUgraphNodeType of the nodes that it makes under capture, where the call says it: copies and fills. CUPTI 13.0
+  // gives such nodes the type 0, a kernel. 0: not said.
+  uint8_t call_node_type = 0;
+  // The launch under way that is replayed (replay_sampler.h), by its correlation id: calls inside it are CUPTI's, not
+  // the program's. 0: none.
+  uint32_t replayed_correlation_id = 0;
   // A graph node that was made, or given parameters, inside that call.
   bool call_has_node = false;
   GraphNodeEvent call_node;
