@@ -139,10 +139,14 @@ class ProcessCounters {
       }
     }
     bill.drain_count = StatValue(pb::STAT_COUNTER_DRAINS);
+    bool after_counters = false;
     for (const auto& [id, window] : model_.windows) {
-      if (window.kind() != pb::Window::KIND_COUNTERS) continue;
+      const bool counters = window.kind() == pb::Window::KIND_COUNTERS;
+      // There, and back again.
+      if (counters || after_counters) bill.switch_ns += window.switch_cost_ns();
+      after_counters = counters;
+      if (!counters) continue;
       ++bill.window_count;
-      bill.switch_ns += window.switch_cost_ns();
       const uint64_t end_ns = window.has_end_monotonic_ns() ? window.end_monotonic_ns() : model_.last_monotonic_ns;
       if (end_ns > window.begin_monotonic_ns()) bill.windows_ns += end_ns - window.begin_monotonic_ns();
     }

@@ -418,6 +418,10 @@ void WriteCounterSamples(const CountersSection& counters, const TextStyle& style
     out->Line(absl::StrCat("  ", out->Paint(Colour::kBold, GraphText(graph))));
     for (const CounterGroupRow& group : graph.groups) WriteSamples(group, out);
   }
+  if (counters.signatures.empty() && counters.graphs.empty()) {
+    out->Line("  none");
+    return;
+  }
   out->Line("");
   out->Line("  --format csv --section samples holds their values.");
 }

@@ -242,6 +242,14 @@ TEST(ReportCountersTest, TheBillAddsUp) {
   EXPECT_THAT(ReportText(report, {}), HasSubstr("in calls altogether 1.55 us (1.6 % of wall)"));
 }
 
+TEST(ReportCountersTest, SwitchingBackIsInTheBill) {
+  const Report report =
+      ReportOf({Samples(1, 1),
+                "window { window_id: 3 kind: KIND_TIMING begin_monotonic_ns: 90000 switch_cost_ns: 7 } "
+                "window { window_id: 4 kind: KIND_OFF begin_monotonic_ns: 95000 switch_cost_ns: 1000 }"});
+  EXPECT_EQ(report.counters[0].bill.switch_ns, 47u);
+}
+
 TEST(ReportCountersTest, ARotationIsAChangeOfGroupInOneContext) {
   const Report report =
       ReportOf({"counter_session { session_id: 1 context_id: 1 group_iid: 1 } "
