@@ -214,15 +214,25 @@ bool LaunchSampler::WaitForIdle(ThreadState* thread, ArmedSession* session, uint
     return false;
   }
   back_off_.Skipped(MonotonicNs(), waited_ns);
+  if (next == WaitNext::kFail) {
+    // An error or a doubt: a drain would not help.
+    Stats().Add(StatId::kCounterSkippedContext);
+    return false;
+  }
   parts_.tally->busy_skips.fetch_add(1, std::memory_order_relaxed);
   Stats().Add(StatId::kCounterSkippedBusy);
   return false;
 }
 
 // With the launches of others held: none can come between the look at the streams and the push.
-bool LaunchSampler::PushAlone(ThreadState* thread, ArmedSession* session) noexcept {
+bool LaunchSampler::PushAlone(ThreadState* thread, ArmedSession* session, uint64_t begin_ns) noexcept {
   const uint64_t thread_id = thread->thread_id.load(std::memory_order_relaxed);
-  if (!parts_.hold->Hold()) return false;
+  const auto skip = [&] {
+    back_off_.Skipped(MonotonicNs(), MonotonicNs() - begin_ns);
+    Stats().Add(StatId::kCounterSkippedBusy);
+    return false;
+  };
+  if (!parts_.hold->Hold()) return skip();
   const uint64_t overrun_count = parts_.hold->overrun_count();
   bool alone = WaitUntil([&] { return !parts_.hold->CallsUnderWay(*parts_.queues, thread); }, kCallsLimitNs);
   alone = alone && parts_.contents->Open(thread_id);
@@ -232,10 +242,11 @@ bool LaunchSampler::PushAlone(ThreadState* thread, ArmedSession* session) noexce
     parts_.contents->Close(&unused);
     alone = false;
   }
+  const bool pushes = alone;
   if (alone) {
-    const uint64_t begin_ns = MonotonicNs();
+    const uint64_t push_ns = MonotonicNs();
     const int result = session->session->Push();
-    session->push_ns += MonotonicNs() - begin_ns;
+    session->push_ns += MonotonicNs() - push_ns;
     if (result != 0) {
       session->failed_result = result;
       RangeFacts unused;
@@ -244,7 +255,7 @@ bool LaunchSampler::PushAlone(ThreadState* thread, ArmedSession* session) noexce
     }
   }
   parts_.hold->Release();
-  return alone;
+  return pushes ? alone : skip();
 }
 
 void LaunchSampler::LeaveRange() noexcept {
@@ -272,7 +283,7 @@ void LaunchSampler::Before(ThreadState* thread, const LaunchToSample& launch) no
   // Disarm may have come between.
   if (!armed() || session->abandoned.load(std::memory_order_relaxed) ||
       session->context_lost.load(std::memory_order_relaxed) || session->failed_result != 0 ||
-      !back_off_.MayTry(begin_ns)) {
+      ranges_left_.load(std::memory_order_relaxed) <= 0 || !back_off_.MayTry(begin_ns)) {
     range_taken_.store(false, std::memory_order_seq_cst);
     return decline();
   }
@@ -290,10 +301,11 @@ void LaunchSampler::Before(ThreadState* thread, const LaunchToSample& launch) no
   const bool is_current = parts_.cuda->cuCtxGetCurrent != nullptr &&
                           parts_.cuda->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == launch.context;
   const uint32_t order = session->session->next_order();
-  if (!is_current || !WaitForIdle(thread, session, begin_ns) || !PushAlone(thread, session)) {
+  if (!is_current || !WaitForIdle(thread, session, begin_ns) || !PushAlone(thread, session, begin_ns)) {
     if (session->failed_result != 0) {
-      if (order < kMaxSessionRanges) session->ranges[order] = {place, RangeVerdict::kCallFailed, 0};
-      Stats().Add(StatId::kCounterVoidRanges);
+      const RangeAccount account = AccountOf(RangeVerdict::kCallFailed);
+      if (order < kMaxSessionRanges) session->ranges[order] = {place, RangeVerdict::kCallFailed, account.flags};
+      Stats().Add(account.stat);
       needs_attention_.store(true, std::memory_order_release);
     } else if (!is_current) {
       Stats().Add(StatId::kCounterSkippedContext);
@@ -382,8 +394,9 @@ void LaunchSampler::After(ThreadState* thread, uint32_t result) noexcept {
   session->completion_wait_ns += waited_ns;
   consequence = AfterCompletion(next, kind_ != GroupKind::kSass, true);
   // A capture cut the wait short: that says nothing about the function.
-  if (next == WaitNext::kSleep) consequence.deny_function = false;
-  facts.completed_in_time = next == WaitNext::kGo;
+  const bool cut_short = next == WaitNext::kSleep;
+  if (cut_short) consequence.deny_function = false;
+  facts.completed_in_time = next == WaitNext::kGo || cut_short;
   if (consequence.pop) {
     const uint64_t pop_ns = MonotonicNs();
     const int popped = session->session->Pop();
@@ -392,6 +405,7 @@ void LaunchSampler::After(ThreadState* thread, uint32_t result) noexcept {
     if (popped != 0) session->failed_result = popped;
   }
   parts_.contents->Close(&facts);
+  facts.capture_began = facts.capture_began || cut_short;
   Finish(thread, facts, consequence, waited_ns);
   const uint64_t spent_ns = open_.spent_ns + (MonotonicNs() - begin_ns);
   // Patched code runs inside the launch itself.

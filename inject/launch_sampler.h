@@ -124,6 +124,8 @@ class LaunchSampler {
   void Arm(uint32_t group, GroupKind kind, std::span<ArmedSession* const> sessions) noexcept;
   // From now on no range begins; false: one is still open after `timeout_ns`.
   bool Disarm(uint64_t timeout_ns) noexcept;
+  // Whether a launch has a range, or is about to get one: its thread uses its session.
+  bool range_open() const noexcept { return range_taken_.load(std::memory_order_seq_cst); }
   // What the schedule allows until the next call.
   void Allow(uint32_t max_ranges, uint64_t cost_limit_ns, uint64_t drain_limit_ns, uint32_t rank_limit) noexcept;
   void Forbid() noexcept { ranges_left_.store(0, std::memory_order_relaxed); }
@@ -153,7 +155,7 @@ class LaunchSampler {
   void Deny(ThreadState* thread, const LaunchToSample& launch, uint32_t function, DenyReason reason,
             uint64_t waited_ns) noexcept;
   bool WaitForIdle(ThreadState* thread, ArmedSession* session, uint64_t begin_ns) noexcept;
-  bool PushAlone(ThreadState* thread, ArmedSession* session) noexcept;
+  bool PushAlone(ThreadState* thread, ArmedSession* session, uint64_t begin_ns) noexcept;
   WaitNext WaitForLaunch(ArmedSession* session, uint64_t begin_ns) noexcept;
   Readiness AskDone(ArmedSession* session, bool recorded) const noexcept;
   void Finish(ThreadState* thread, const RangeFacts& facts, const CompletionConsequence& consequence,

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "inject/checksum.h"
+#include "inject/self_stats.h"
 
 namespace gx::inject {
 namespace {
@@ -15,11 +16,13 @@ constexpr uint8_t kGivenUp = 2;
 // Of what was recent at the last call: half is gone after five calls.
 constexpr double kFade = 0.875;
 
-void AddUpTo255(std::atomic<uint8_t>* counter) noexcept {
+// The value that it has then; one of several threads gets each.
+uint32_t AddUpTo255(std::atomic<uint8_t>* counter) noexcept {
   uint8_t value = counter->load(std::memory_order_relaxed);
   while (value < 255 &&
          !counter->compare_exchange_weak(value, static_cast<uint8_t>(value + 1), std::memory_order_relaxed)) {
   }
+  return value + 1u;
 }
 
 }  // namespace
@@ -143,10 +146,11 @@ bool SamplingNeeds::Record(uint32_t place, uint32_t group, SampleOutcome outcome
   if (place > mask_ || group >= group_count_) return false;
   Pair& pair = places_[place].groups[group];
   if (outcome == SampleOutcome::kValid) {
-    AddUpTo255(&pair.samples);
+    (void)AddUpTo255(&pair.samples);
     pair.voids.store(0, std::memory_order_relaxed);
-  } else {
-    AddUpTo255(&pair.voids);
+  } else if (AddUpTo255(&pair.voids) == options_.max_void_ranges &&
+             pair.samples.load(std::memory_order_relaxed) < options_.samples_per_group) {
+    Stats().Add(StatId::kCounterGivenUp);
   }
   return pair.samples.load(std::memory_order_relaxed) >= options_.samples_per_group;
 }

@@ -100,7 +100,8 @@ class SamplingNeeds {
   bool Wants(uint32_t place, uint32_t group, uint32_t rank_limit = UINT32_MAX) const noexcept;
   // The same, whatever the signature's rank: for launches that are too rare to have one.
   bool Lacks(uint32_t place, uint32_t group) const noexcept;
-  // What became of a range. Returns true when the group has all its samples of the signature now.
+  // What became of a range. Returns true when the group has all its samples of the signature now. A pair that is given
+  // up by it is counted (STAT_COUNTER_GIVEN_UP).
   bool Record(uint32_t place, uint32_t group, SampleOutcome outcome) noexcept;
 
   // ------------------------------------------------------------------------------------------------ any thread
