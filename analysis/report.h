@@ -503,7 +503,7 @@ struct CounterLoss {
 
 // What counters cost. Host time inside calls, each counted once.
 struct CounterBill {
-  // GPUEXEC_BUDGET as it was given. Empty: the default, or not known.
+  // GPUEXEC_BUDGET: per cent of wall time, or "off". Empty: not known.
   std::string budget;
   uint64_t drain_count = 0;
   // Sessions of another group than the one before in their context: the costly kind of switch.

@@ -72,6 +72,13 @@ std::string CallsText(const CounterBill& bill) {
   return absl::StrJoin(parts, ", ");
 }
 
+// The setting is in per cent of wall time.
+std::string BudgetText(absl::string_view budget) {
+  if (budget.empty()) return "";
+  if (budget == "off") return ", without a budget";
+  return absl::StrCat(", of a budget of ", absl::StripSuffix(budget, "%"), " % of wall");
+}
+
 void WriteBill(const CountersSection& counters, const RunSection& run, TextWriter* out) {
   const CounterBill& bill = counters.bill;
   if (bill.window_count > 0) {
@@ -100,7 +107,7 @@ void WriteBill(const CountersSection& counters, const RunSection& run, TextWrite
                          " each", calls.empty() ? "" : absl::StrCat(" (", calls, ")")));
   }
   out->Field("", absl::StrCat("in calls altogether ", Ns(bill.calls_ns()), OfWall(bill.calls_ns(), run),
-                              bill.budget.empty() ? "" : absl::StrCat(", of a budget of ", bill.budget)));
+                              BudgetText(bill.budget)));
 }
 
 // `all` false: the findings above say it reason by reason.

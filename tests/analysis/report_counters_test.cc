@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/report_builder.h"
@@ -257,9 +258,20 @@ TEST(ReportCountersTest, ARotationIsAChangeOfGroupInOneContext) {
                 "counter_session { session_id: 3 context_id: 1 group_iid: 1 } "
                 "counter_session { session_id: 4 context_id: 1 group_iid: 2 } "
                 "counter_session { session_id: 5 context_id: 2 group_iid: 1 outcome: OUTCOME_ABANDONED "
-                "} header { configuration { name: 'GPUEXEC_BUDGET' value: '5%' } }"});
+                "}"});
   EXPECT_EQ(report.counters[0].bill.rotation_count, 2u);
   EXPECT_EQ(report.counters[0].bill.abandoned_session_count, 1u);
+}
+
+TEST(ReportCountersTest, TheBudgetIsThatOfTheSettings) {
+  for (const auto& [value, words] : std::vector<std::pair<std::string, std::string>>{
+           {"off", ", without a budget\n"}, {"0.5", ", of a budget of 0.5 % of wall\n"}}) {
+    std::vector<TraceModel> models = {Import({"counter_session { session_id: 1 push_ns: 9 }"})};
+    gpuexec::v1::Setting* setting = models[0].header->add_configuration();
+    setting->set_name("GPUEXEC_BUDGET");
+    setting->set_value(value);
+    EXPECT_THAT(ReportText(BuildReport(models, {}), {}), HasSubstr(words));
+  }
 }
 
 TEST(ReportCountersTest, WhatTheLibraryCountedIsNotToldTwice) {
