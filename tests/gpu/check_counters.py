@@ -36,6 +36,9 @@ NCU_SHARE_OUTSIDE = 0.02
 NCU_LEAST = 10_000
 # ncu: launches of each kernel left alone first, then compared.
 NCU_SKIP, NCU_COUNT = 3, 4
+# A difference that comes with a range, whatever it holds, is about the same number of units in every kernel: all of one sign,
+# and this one at most so many times the largest of the others.
+LIKE_THE_OTHERS = 1.5
 MOST_ROWS = 12
 
 INSTRUCTIONS = ("smsp__inst_executed.sum", "smsp__sass_inst_executed.sum")
@@ -279,6 +282,23 @@ def parse_ncu(path):
     return found
 
 
+def explanation(ours, theirs, others):
+    """Why medians differ, as far as the figures show it; None: they do not. `others`: differences of the same metric, in units,
+    of kernels whose medians agree."""
+    gap = max(min(ours) - max(theirs), min(theirs) - max(ours))
+    spread = max(max(ours) - min(ours), max(theirs) - min(theirs))
+    reasons = []
+    if gap <= 0:
+        reasons.append("both spread, and overlap")
+    elif gap < spread:
+        reasons.append(f"both spread: {number(gap)} apart, one of them {number(spread)} wide")
+    difference = statistics.median(ours) - statistics.median(theirs)
+    if len(others) >= 2 and all(other * difference > 0 for other in others) and abs(difference) <= LIKE_THE_OTHERS * max(map(abs, others)):
+        reasons.append(f"of the range, not of the kernel: {difference:+,.0f} here, {min(others):+,.0f} to {max(others):+,.0f} in "
+                       f"{len(others)} other kernels")
+    return "; ".join(reasons) or None
+
+
 def command_ncu(arguments, rows):
     trace = trace_file.read(arguments.trace)
     kernels = parse_expectations(arguments.expect)
@@ -288,6 +308,7 @@ def command_ncu(arguments, rows):
     check_ncu.drop_columns(arguments.csv)
     theirs, samples, label = parse_ncu(arguments.csv), by_kernel(trace), arguments.label
     points, outside, compared, missing = [], [], 0, []
+    agreeing = collections.defaultdict(list)
     for kernel in kernels.values():
         for metric in (metric for word in kernel.compare for metric in COMPARABLE[word]):
             ours = values_of(trace, samples[kernel.name], [metric])
@@ -303,8 +324,9 @@ def command_ncu(arguments, rows):
                            f"{number(min(their))} to {number(max(their))}", len(their), f"{100 * difference:+.3f} %", verdict))
             compared += not small
             if verdict == "OUTSIDE":
-                outside.append((f"{label}: {kernel.name} {metric}, outside 3 %", f"ncu {number(b)} ({points[-1][6]})",
-                                f"{number(a)} ({points[-1][3]}), {100 * difference:+.2f} %", True))
+                outside.append((kernel.name, metric, ours, their, points[-1]))
+            elif "pct" not in metric:
+                agreeing[metric].append(a - b)
     write_table(arguments.table, ("kernel", "metric", "ours", "least to most", "samples", "ncu", "least to most", "launches",
                                   "difference", "verdict"), points)
     share = len(outside) / compared if compared else 1.0
@@ -317,9 +339,11 @@ def command_ncu(arguments, rows):
                      f"{statistics.median(differences):.3f} %, {max(differences):.3f} %", True)
     rows.equal(f"{label}: points that one side lacks", "none",
                f"{len(missing)}: {'; '.join(missing[:3])}" if missing else "none")
-    # Each is to be explained; the bar above says how many there may be.
-    for row in outside[:MOST_ROWS]:
-        rows.add(*row)
+    # The bar above says how many there may be; each is to be explained.
+    for name, metric, ours, their, point in outside[:MOST_ROWS]:
+        reason = explanation(ours, their, agreeing[metric])
+        rows.add(f"{label}: {name} {metric}, outside 3 %", f"ncu {point[5]} ({point[6]}), explained",
+                 f"{point[2]} ({point[3]}), {point[8]}: {reason or 'not explained by the figures'}", reason is not None)
 
 
 def command_same(arguments, rows):

@@ -8,6 +8,7 @@ for (CHECKS below). --label TEXT goes before each row, --rows FILE also gets the
 """
 
 import argparse
+import collections
 import os
 import re
 import sys
@@ -20,10 +21,15 @@ import trace_file
 # The longest that a launch is waited for (inject/sampling_wait.h), and what a machine's mood may add.
 LONGEST_DEADLINE_S = 10.0
 SLACK_RATIO, SLACK_S = 0.25, 1.0
-# A program that sampling never met proves nothing, but one of these need not meet it.
-UNSAMPLED_IS_FINE = {"peer"}
-# A session is given up with the launch that does not complete, and with it what it had counted before.
-LOST_WITH_A_SESSION = {name: ("STAT_COUNTER_RANGES_LOST",) for name in ("wait_later", "wait_host", "peer")}
+# A program that sampling never met proves nothing. Its kernels that valid samples must be of; none: any.
+SAMPLED = {"wait_later": "keep_busy", "wait_sooner": "pass_on", "capture": None, "reset": None, "contexts": None,
+           "collective": "mix_values", "threads": None, "devices": None}
+# Its only kernel is the one that does not complete: met by a range that is void.
+MET_BY_A_VOID_RANGE = {"wait_host"}
+# No session at all is fine, too: nobody but a thread itself can ask for its own default stream whether it is idle.
+SAMPLED_OR_LEFT_ALONE = {"per_thread"}
+# A session is given up with the launch that does not complete, or goes with its context, and with it what it had counted.
+LOST_WITH_A_SESSION = {name: ("STAT_COUNTER_RANGES_LOST",) for name in ("wait_later", "wait_host", "reset", "peer")}
 
 
 class Run:
@@ -48,17 +54,26 @@ class Run:
         return self.out.startswith("SKIP")
 
 
+def sampled_kernels(trace):
+    """{kernel name, or "graphs": valid samples}."""
+    return collections.Counter("graphs" if sample.graph_exec_id else trace.signature_shapes[sample.signature_iid].name
+                               for sample in trace.counters.samples if sample.valid and (sample.graph_exec_id or sample.signature_iid))
+
+
 def denials_of(trace, kernel):
     return [d for d in trace.counters.denials if trace.function_names.get(d.function_iid) == kernel]
 
 
 def denied(rows, label, trace, kernel, reason):
     found = denials_of(trace, kernel)
-    samples = [s for s in trace.counters.samples if s.valid and s.signature_iid and
-               trace.signature_shapes[s.signature_iid].name == kernel]
-    rows.add(f"{label}: {kernel} is denied, reason {reason}", "once, no samples after",
-             f"{[f'{d.reason} {d.detail}'.strip() for d in found]}, {len(samples)} samples",
-             [d.reason for d in found] == [reason])
+    samples = sampled_kernels(trace)[kernel]
+    rows.add(f"{label}: {kernel} is denied, reason {reason}", "once, no valid sample of it",
+             f"{[f'{d.reason} {d.detail}'.strip() for d in found]}, {samples} samples",
+             [d.reason for d in found] == [reason] and samples == 0)
+
+
+def wait_sooner(rows, label, trace):
+    rows.equal(f"{label}: kernels denied", "none", ", ".join(d.reason for d in trace.counters.denials) or "none")
 
 
 def wait_later(rows, label, trace):
@@ -79,7 +94,7 @@ def capture(rows, label, trace):
 def collective(rows, label, trace):
     kernel = "ncclDevKernel_AllReduce_Sum_u32_RING_LL"
     names = {trace.signature_shapes[s.signature_iid].name for s in trace.counters.samples if s.signature_iid}
-    rows.add(f"{label}: kernels sampled", "mix_values alone", sorted(names), names == {"mix_values"})
+    rows.add(f"{label}: kernels in ranges", "mix_values alone", sorted(names), names == {"mix_values"})
     reasons = [d.reason for d in denials_of(trace, kernel)]
     rows.equal(f"{label}: {kernel} is denied", ["name"], reasons)
 
@@ -104,7 +119,7 @@ def nothing_more(rows, label, trace):
 
 CHECKS = {
     "wait_later": wait_later,
-    "wait_sooner": nothing_more,
+    "wait_sooner": wait_sooner,
     "wait_host": wait_host,
     "capture": capture,
     "reset": two_contexts,
@@ -139,10 +154,24 @@ def check_trace_of(rows, label, name, injected, trace):
     outcomes = {}
     for session in trace.counters.sessions.values():
         outcomes[session.outcome] = outcomes.get(session.outcome, 0) + 1
-    valid = sum(sample.valid for sample in trace.counters.samples)
-    rows.add(f"{label}: samples (valid, void); sessions", "met by sampling",
-             f"{valid}, {len(trace.counters.samples) - valid}; {outcomes or 'none'}",
-             name in UNSAMPLED_IS_FINE or bool(outcomes))
+    check_met(rows, label, name, trace, outcomes)
+
+
+def check_met(rows, label, name, trace, outcomes):
+    """That sampling met the program at all."""
+    sampled = sampled_kernels(trace)
+    void = sum(not sample.valid for sample in trace.counters.samples)
+    if name in SAMPLED:
+        kernel = SAMPLED[name]
+        bar, met = f"valid ones of {kernel or 'any kernel'}", bool(sampled[kernel] if kernel else sampled)
+    elif name in MET_BY_A_VOID_RANGE:
+        bar, met = "a range", void > 0 or bool(sampled)
+    elif name in SAMPLED_OR_LEFT_ALONE:
+        bar, met = "valid ones, or no session", bool(sampled) or not outcomes
+    else:
+        bar, met = "-", True
+    kernels = f" ({', '.join(f'{kernel} {count}' for kernel, count in sorted(sampled.items()))})" if sampled else ""
+    rows.add(f"{label}: samples", bar, f"{sampled.total()} valid{kernels}, {void} void; sessions {outcomes or 'none'}", met)
 
 
 def main():

@@ -194,16 +194,33 @@ __device__ __forceinline__ void MmaFp16HalfBody(const Arguments& x) {
                  : "r"(v));
   });
 }
+// Not by Matrix: sums taken apart into words cost the compiler so many registers that it spills addresses. The first
+// sums differ from thread to thread, so that they are kept where sums are.
 __device__ __forceinline__ void MmaFp64Body(const Arguments& x) {
-  Matrix<4>(x, [](uint32_t(&d)[4], uint32_t v) {
-    double sums[2];
-    memcpy(sums, d, sizeof sums);
-    const double input = __hiloint2double(static_cast<int>(v), 0);
-    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%2}, {%0,%1};"
-                 : "+d"(sums[0]), "+d"(sums[1])
-                 : "d"(input));
-    memcpy(d, sums, sizeof sums);
-  });
+  double sums[kMatrixOperations][2];
+#pragma unroll
+  for (uint64_t i = 0; i < kMatrixOperations; ++i) {
+    sums[i][0] = __hiloint2double(__float_as_int(x.a), static_cast<int>(threadIdx.x));
+    sums[i][1] = sums[i][0];
+  }
+  const double input = __hiloint2double(__float_as_int(x.b), 0);
+  int trip = x.trips;
+#pragma unroll 1
+  do {
+#pragma unroll
+    for (uint64_t i = 0; i < kMatrixOperations; ++i) {
+      asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%2}, {%0,%1};"
+                   : "+d"(sums[i][0]), "+d"(sums[i][1])
+                   : "d"(input));
+    }
+  } while (--trip != 0);
+  int all = 0;
+#pragma unroll
+  for (uint64_t i = 0; i < kMatrixOperations; ++i) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) all ^= __double2hiint(sums[i][r]) ^ __double2loint(sums[i][r]);
+  }
+  reinterpret_cast<int*>(x.sink)[ThreadIndex()] = all;
 }
 
 // wgmma: 64 x 8 of a warpgroup, both operands in shared memory, which is zeros: only the number of operations matters.

@@ -96,6 +96,8 @@ def warp_instructions(code, trips):
 
 # HFMA2 with a constant: how compilers write a constant into a register, too.
 HALF_FMA_CONSTANT = 0x435
+# LDL, STL: what a kernel without an array of its own has only where registers did not suffice.
+LOCAL_MEMORY = (0x983, 0x387)
 
 
 def count(code, operation):

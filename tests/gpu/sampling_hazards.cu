@@ -2,11 +2,11 @@
 //
 //   gx-sampling-hazards NAME
 //
-//   wait_later    a kernel spins on a flag that a later launch on another stream sets
-//   wait_sooner   the same, the setting launch first
+//   wait_later    a kernel spins on a flag that a later launch on another stream sets, beside one that waits for nobody
+//   wait_sooner   a kernel spins on a flag that an earlier launch on another stream sets
 //   wait_host     a kernel spins on a flag in host memory that the host sets later, the last times after 0.3 s
 //   capture       one thread captures graphs in every mode and replays them, another launches all the time
-//   reset         work, cudaDeviceReset, work
+//   reset         work, cudaDeviceReset while a sampler is likely to be at work, work
 //   contexts      two contexts, a thread in each
 //   threads       two threads, each with its stream
 //   per_thread    two threads, each with its per-thread default stream
@@ -20,6 +20,7 @@
 //
 // Exit code: 0; 1 where a result is wrong, a wait ended by its own limit or CUDA refused something; 2 for wrong usage.
 #include <cuda.h>
+#include <cudaTypedefs.h>
 #include <cuda_runtime.h>
 
 #include <atomic>
@@ -63,6 +64,13 @@ bool Ok(cudaError_t result, const char* what) {
 
 void Sleep(int microseconds) { std::this_thread::sleep_for(std::chrono::microseconds(microseconds)); }
 
+// As Sleep, to the microsecond.
+void SpinOnHost(int microseconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(microseconds);
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
 __device__ uint64_t NowNs() {
   uint64_t now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
@@ -105,6 +113,14 @@ extern "C" __global__ void mix_values(uint32_t* values, uint32_t rounds) {
   values[i] = value;
 }
 
+// For so long by the clock, so that its share of GPU time is known on every device.
+extern "C" __global__ void keep_busy(uint32_t* values, uint64_t duration_ns) {
+  const uint64_t begin = NowNs();
+  while (NowNs() - begin < duration_ns) {
+  }
+  values[blockIdx.x * blockDim.x + threadIdx.x] += 1;
+}
+
 extern "C" __global__ void add_one(uint32_t* values) { values[blockIdx.x * blockDim.x + threadIdx.x] += 1; }
 
 // A name that the deny list knows; it waits for nobody.
@@ -117,6 +133,10 @@ namespace {
 uint32_t Mixed(uint32_t value, unsigned i, uint64_t rounds) {
   for (uint64_t r = 0; r < rounds; ++r) value = value * 1664525u + 1013904223u + i;
   return value;
+}
+
+bool OwnStream(cudaStream_t* stream) {
+  return Ok(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
 }
 
 // kValues words on the device.
@@ -179,35 +199,69 @@ struct Waits {
   }
 };
 
-void WaitOnDevice(bool setter_first) {
-  constexpr uint32_t kRounds = 1500;
+// A flag, and a stream each for the kernel that waits for it and the one that sets it.
+struct WaitStreams {
   Waits waits;
-  if (!waits.Allocate()) return;
-  Values values;
-  cudaStream_t waiting, setting;
-  GX_OK(cudaStreamCreateWithFlags(&waiting, cudaStreamNonBlocking));
-  GX_OK(cudaStreamCreateWithFlags(&setting, cudaStreamNonBlocking));
-  // Both loaded: loading one may wait for the other to end.
-  store_value<<<1, 1, 0, setting>>>(waits.flag, 0);
-  pass_on<<<1, 1, 0, waiting>>>(waits.expired, 0, waits.expired, waits.expired);
-  GX_OK(cudaDeviceSynchronize());
-  for (uint32_t i = 1; i <= kRounds; ++i) {
-    mix_values<<<kBlocks, kThreads, 0, waiting>>>(values.data(), 100);
-    if (setter_first) store_value<<<1, 1, 0, setting>>>(waits.flag, i);
-    pass_on<<<1, 1, 0, waiting>>>(waits.flag, i, waits.expired, waits.out);
-    Sleep(2000);
-    if (!setter_first) store_value<<<1, 1, 0, setting>>>(waits.flag, i);
-    GX_OK(cudaStreamSynchronize(waiting));
-    GX_OK(cudaStreamSynchronize(setting));
+  cudaStream_t waiting = nullptr;
+  cudaStream_t setting = nullptr;
+
+  bool Create() {
+    if (!waits.Allocate() || !OwnStream(&waiting) || !OwnStream(&setting)) return false;
+    // Both loaded: loading one may wait for the other to end.
+    Set(0);
+    pass_on<<<1, 1, 0, waiting>>>(waits.expired, 0, waits.expired, waits.expired);
+    return Ok(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   }
-  waits.Finish(kRounds);
+  void Wait(uint32_t i) const { pass_on<<<1, 1, 0, waiting>>>(waits.flag, i, waits.expired, waits.out); }
+  void Set(uint32_t i) const { store_value<<<1, 1, 0, setting>>>(waits.flag, i); }
+  bool Synchronize() const {
+    return Ok(cudaStreamSynchronize(waiting), "cudaStreamSynchronize") &&
+           Ok(cudaStreamSynchronize(setting), "cudaStreamSynchronize");
+  }
+};
+
+// A sampler wants times of launches that nothing overlapped, of most of the GPU time, before it begins: keep_busy runs
+// alone and makes up some 95 %, pass_on, which never runs alone, 5 %.
+void WaitLater() {
+  constexpr uint32_t kRounds = 1500;
+  constexpr uint64_t kBusyNs = 3'000'000;
+  constexpr int kWaitUs = 150;
+  Values values;
+  WaitStreams streams;
+  if (!streams.Create()) return;
+  for (uint32_t i = 1; i <= kRounds; ++i) {
+    keep_busy<<<kBlocks, kThreads, 0, streams.waiting>>>(values.data(), kBusyNs);
+    if (!streams.Synchronize()) return;
+    streams.Wait(i);
+    SpinOnHost(kWaitUs);
+    streams.Set(i);
+    if (!streams.Synchronize()) return;
+  }
+  streams.waits.Finish(kRounds);
+  PrintChecksum("values", values.Read());
+  std::printf("launches %u\n", 2 + 3 * kRounds);
+}
+
+void WaitSooner() {
+  constexpr uint32_t kRounds = 1500;
+  Values values;
+  WaitStreams streams;
+  if (!streams.Create()) return;
+  for (uint32_t i = 1; i <= kRounds; ++i) {
+    mix_values<<<kBlocks, kThreads, 0, streams.waiting>>>(values.data(), 100);
+    streams.Set(i);
+    streams.Wait(i);
+    Sleep(2000);
+    if (!streams.Synchronize()) return;
+  }
+  streams.waits.Finish(kRounds);
   PrintChecksum("values", values.Read());
   std::printf("launches %u\n", 2 + 3 * kRounds);
 }
 
 void WaitOnHost() {
-  constexpr uint32_t kShort = 600;
-  constexpr uint32_t kLong = 10;
+  constexpr uint32_t kShort = 500;
+  constexpr uint32_t kLong = 4;
   Waits waits;
   if (!waits.Allocate()) return;
   volatile uint32_t* flag = nullptr;
@@ -310,11 +364,14 @@ void Capture() {
 // ------------------------------------------------------------------------------------------------ threads and contexts
 
 constexpr uint32_t kWorkRounds = 1500;
+// Some 1 s: a sampler has begun by then, and is not through.
+constexpr uint32_t kRoundsBeforeReset = 600;
 constexpr uint32_t kLaunchesARound = 4;
 
 // Launches in the current context, and checks the numbers.
-std::vector<uint32_t> Work(cudaStream_t stream, uint32_t* values, uint32_t rounds_each) {
-  for (uint32_t r = 0; r < kWorkRounds; ++r) {
+std::vector<uint32_t> Work(cudaStream_t stream, uint32_t* values, uint32_t rounds_each,
+                           uint32_t work_rounds = kWorkRounds) {
+  for (uint32_t r = 0; r < work_rounds; ++r) {
     for (uint32_t k = 0; k < kLaunchesARound; ++k) mix_values<<<kBlocks, kThreads, 0, stream>>>(values, rounds_each);
     if (!Ok(cudaGetLastError(), "launch") || !Ok(cudaStreamSynchronize(stream), "cudaStreamSynchronize")) return {};
     Sleep(1500);
@@ -325,7 +382,7 @@ std::vector<uint32_t> Work(cudaStream_t stream, uint32_t* values, uint32_t round
       !Ok(cudaStreamSynchronize(stream), "cudaStreamSynchronize")) {
     return {};
   }
-  const uint64_t rounds = uint64_t{kWorkRounds} * kLaunchesARound * rounds_each;
+  const uint64_t rounds = uint64_t{work_rounds} * kLaunchesARound * rounds_each;
   for (unsigned i = 0; i < kValues; i += 997) Check(got[i] == Mixed(0, i, rounds), "a value is wrong");
   return got;
 }
@@ -333,14 +390,14 @@ std::vector<uint32_t> Work(cudaStream_t stream, uint32_t* values, uint32_t round
 void Reset() {
   for (int phase = 1; phase <= 2; ++phase) {
     Values values;
-    const std::vector<uint32_t> got = Work(nullptr, values.data(), 50);
+    const std::vector<uint32_t> got = Work(nullptr, values.data(), 50, phase == 1 ? kRoundsBeforeReset : kWorkRounds);
     std::printf("phase %d: checksum %016llx\n", phase, static_cast<unsigned long long>(Checksum(got)));
     if (phase == 1) {
       values.Forget();
       GX_OK(cudaDeviceReset());
     }
   }
-  std::printf("launches %u\n", 2 * kWorkRounds * kLaunchesARound);
+  std::printf("launches %u\n", (kRoundsBeforeReset + kWorkRounds) * kLaunchesARound);
 }
 
 // Two threads; `enter` says where each works, and returns its stream.
@@ -362,10 +419,6 @@ void TwoThreads(const std::function<bool(int, cudaStream_t*)>& enter) {
   std::printf("launches %u\n", 2 * kWorkRounds * kLaunchesARound);
 }
 
-bool OwnStream(cudaStream_t* stream) {
-  return Ok(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-}
-
 // Driver functions come from the runtime, so that nothing here links libcuda.
 template <typename Function>
 bool Find(const char* symbol, unsigned version, Function* function) {
@@ -377,24 +430,29 @@ bool Find(const char* symbol, unsigned version, Function* function) {
                std::string(symbol) + ": not in this driver");
 }
 
+bool DriverOk(CUresult result, const char* what) {
+  return Check(result == CUDA_SUCCESS, std::string(what) + ": CUresult " + std::to_string(static_cast<int>(result)));
+}
+
 void Contexts() {
-  // As of the version asked for.
-  CUresult(CUDAAPI * create)(CUcontext*, unsigned, CUdevice) = nullptr;
-  CUresult(CUDAAPI * set_current)(CUcontext) = nullptr;
-  CUresult(CUDAAPI * destroy)(CUcontext) = nullptr;
-  if (!Find("cuCtxCreate", 12000, &create) || !Find("cuCtxSetCurrent", 12000, &set_current) ||
-      !Find("cuCtxDestroy", 12000, &destroy)) {
+  // Of each the newest form up to the version asked for: the arguments belong to it.
+  PFN_cuCtxCreate_v12050 create = nullptr;
+  PFN_cuCtxSetCurrent_v4000 set_current = nullptr;
+  PFN_cuCtxDestroy_v4000 destroy = nullptr;
+  if (!Find("cuCtxCreate", 12050, &create) || !Find("cuCtxSetCurrent", 4000, &set_current) ||
+      !Find("cuCtxDestroy", 4000, &destroy)) {
     return;
   }
   CUcontext second = nullptr;
-  if (!Check(create(&second, 0, 0) == CUDA_SUCCESS, "cuCtxCreate failed")) return;
-  if (!Check(set_current(nullptr) == CUDA_SUCCESS, "cuCtxSetCurrent failed")) return;
+  // No parameters: a context as ever.
+  if (!DriverOk(create(&second, nullptr, CU_CTX_SCHED_AUTO, 0), "cuCtxCreate")) return;
+  if (!DriverOk(set_current(nullptr), "cuCtxSetCurrent")) return;
   TwoThreads([&](int t, cudaStream_t* stream) {
-    const bool entered = t == 0 ? Ok(cudaSetDevice(0), "cudaSetDevice")
-                                : Check(set_current(second) == CUDA_SUCCESS, "cuCtxSetCurrent failed");
+    const bool entered =
+        t == 0 ? Ok(cudaSetDevice(0), "cudaSetDevice") : DriverOk(set_current(second), "cuCtxSetCurrent");
     return entered && OwnStream(stream);
   });
-  Check(destroy(second) == CUDA_SUCCESS, "cuCtxDestroy failed");
+  DriverOk(destroy(second), "cuCtxDestroy");
 }
 
 void Threads() {
@@ -478,8 +536,8 @@ struct Program {
 };
 
 const Program kPrograms[] = {
-    {"wait_later", [] { WaitOnDevice(false); }},
-    {"wait_sooner", [] { WaitOnDevice(true); }},
+    {"wait_later", WaitLater},
+    {"wait_sooner", WaitSooner},
     {"wait_host", WaitOnHost},
     {"capture", Capture},
     {"reset", Reset},

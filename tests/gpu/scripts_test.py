@@ -4,7 +4,9 @@
 """
 
 import ast
+import contextlib
 import glob
+import io
 import os
 import struct
 import subprocess
@@ -20,9 +22,11 @@ sys.dont_write_bytecode = True
 import check_coverage
 import check_counters
 import check_cost
+import check_hazards
 import counter_packets
 import coverage
 import machine_code
+import rows as rows_module
 import trace_file
 import wire_format
 
@@ -199,6 +203,9 @@ class MachineCode(unittest.TestCase):
         self.assertEqual(check_counters.add_machine_code(found, codes), [])
         for name in found:
             self.assertEqual(codes[name], codes["before_" + name], name)
+            # As the kernels say of themselves.
+            for operation in machine_code.LOCAL_MEMORY:
+                self.assertEqual(machine_code.count(codes[name], operation), 0, f"{name} uses local memory")
 
 
 class Bars(unittest.TestCase):
@@ -212,6 +219,15 @@ class Bars(unittest.TestCase):
         known = {"a.sum", "b_realtime.sum", "c_sparsity_off.sum", "c_sparsity_on.sum"}
         spelled = [check_counters.spelled(metric, known) for metric in ("a.sum", "b.sum", "c.sum", "d.sum")]
         self.assertEqual(spelled, ["a.sum", "b_realtime.sum", "c_sparsity_off.sum", None])
+
+    def test_a_difference_is_explained_by_spread_or_by_what_other_kernels_show(self):
+        explain = check_counters.explanation
+        self.assertIn("overlap", explain([100, 120], [119, 140], []))
+        self.assertIn("10 apart", explain([100, 120], [130, 131], []))
+        self.assertIn("not of the kernel", explain([5000, 5001], [4000, 4001], [900, 700]))
+        # Of both signs, much less, or seen in one kernel alone: nothing of the range.
+        for others in ([900, -900], [600, 500], [900]):
+            self.assertIsNone(explain([5000, 5001], [4000, 4001], others))
 
     def test_coverage_asks_tensor_groups_of_tensor_kernels_only(self):
         plan = text(18, number(1, 0) + packed(4, [1, 2, 3]))
@@ -258,6 +274,37 @@ class Bars(unittest.TestCase):
         self.assertAlmostEqual(added.calls_s, 230e-9)
         self.assertAlmostEqual(added.least_s, 310e-9)
         self.assertAlmostEqual(added.most_s, 540e-9)
+
+
+class Hazards(unittest.TestCase):
+    DEFINITIONS = signature(1, "keep_busy") + signature(2, "pass_on") + group(1, "light+", 1, ["a.sum"])
+    SESSION = text(19, number(1, 1) + number(2, 2) + number(4, 1) + number(7, 1))
+
+    def met(self, name, *packets):
+        trace = trace_of(self.DEFINITIONS, *packets)
+        outcomes = {session.outcome: 1 for session in trace.counters.sessions.values()}
+        rows = rows_module.Rows()
+        with contextlib.redirect_stdout(io.StringIO()):
+            check_hazards.check_met(rows, "hazard", name, trace, outcomes)
+            return rows.finish() == 0
+
+    def test_a_program_must_have_valid_samples_of_the_kernel_that_it_is_about(self):
+        valid, void = (self.SESSION + batch(1, [1], [(9,)], flags=[flag]) for flag in (0, counter_packets.FLAG_VOID))
+        self.assertTrue(self.met("wait_later", valid))
+        self.assertTrue(self.met("threads", valid))
+        for name in ("wait_later", "threads"):
+            self.assertFalse(self.met(name, void), name)
+            self.assertFalse(self.met(name, self.SESSION), name)
+        self.assertFalse(self.met("wait_sooner", valid))
+
+    def test_threads_on_their_own_default_streams_are_sampled_or_left_alone(self):
+        self.assertTrue(self.met("per_thread"))
+        self.assertTrue(self.met("per_thread", self.SESSION + batch(1, [1], [(9,)])))
+        self.assertFalse(self.met("per_thread", self.SESSION))
+
+    def test_every_hazard_has_a_bar(self):
+        named = set(check_hazards.SAMPLED) | check_hazards.MET_BY_A_VOID_RANGE | check_hazards.SAMPLED_OR_LEFT_ALONE
+        self.assertEqual(set(check_hazards.CHECKS) - named, {"peer"})
 
 
 class Programs(unittest.TestCase):
