@@ -10,11 +10,18 @@
 
 namespace gx::inject {
 
-// The context is current on the calling thread; `thread` is that thread's id if it is the program's, else 0. kError: a
-// stream reports an error (it may have been destroyed, or the context is lost), the driver lacks cuStreamQuery, or
-// StreamTable has a doubt about the context, which callers look at first (DoubtOf). Asks streams until the first that
-// is busy.
-Readiness AskContext(const CudaApi& cuda, const StreamTable& streams, CUcontext context, uint64_t thread) noexcept;
+// Whether AskContext can know it. A driver with cuCtxRecordEvent (CUDA 12.9) always can, given an event; otherwise not
+// where StreamTable has a doubt. `thread`: the asking thread's id if it is the program's, else 0.
+bool IdleIsKnown(const CudaApi& cuda, const StreamTable& streams, const void* context, uint64_t thread,
+                 bool has_event) noexcept;
+
+// The context is current on the calling thread. `event`: of the context, used by one thread at a time, for this alone;
+// null: none. With it the whole context is asked at once: streams that other threads have for themselves, destroyed
+// ones and green contexts included, at 3 us where it is idle, without making any stream wait (measured on an H200,
+// driver 580). Otherwise every stream that is known is asked until the first that is busy. kError: the driver reports
+// an error, lacks the functions, or there is a doubt.
+Readiness AskContext(const CudaApi& cuda, const StreamTable& streams, CUcontext context, uint64_t thread,
+                     CUevent event = nullptr) noexcept;
 // One stream: whether what was launched in it is done.
 Readiness AskStream(const CudaApi& cuda, CUstream stream) noexcept;
 // Before a stream of the context is destroyed, which the driver does while it still works: makes sure that AskContext

@@ -31,7 +31,8 @@
   X(cuEventCreate)                               \
   X(cuEventRecord)                               \
   X(cuEventQuery)                                \
-  X(cuEventDestroy_v2)
+  X(cuEventDestroy_v2)                           \
+  X(cuCtxRecordEvent)
 
 namespace gx::inject {
 
