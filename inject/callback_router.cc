@@ -126,6 +126,11 @@ void CUPTIAPI CallbackRouter::Callback(void* user, CUpti_CallbackDomain domain, 
 void CallbackRouter::OnDriverCall(uint32_t cbid, const CUpti_CallbackData& data) {
   ThreadState* thread = parts_.queues->Current();
   if (thread != nullptr && thread->inside) return;
+  // What CUPTI calls for a replay is not the program's.
+  if (thread != nullptr && thread->replayed_correlation_id != 0 &&
+      thread->replayed_correlation_id != data.correlationId) {
+    return;
+  }
   const InsideCallback inside(thread);
   const CallInfo call = ClassifyCall(cbid);
   const bool enter = data.callbackSite == CUPTI_API_ENTER;

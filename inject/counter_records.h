@@ -12,6 +12,7 @@
 #include "inject/range_verdict.h"
 #include "inject/record.h"
 #include "inject/sampling_deny_list.h"
+#include "inject/sampling_needs.h"
 #include "inject/self_stats.h"
 
 namespace gx::inject {
@@ -21,6 +22,10 @@ MetricDropReason ToMetricDropReason(DropReason reason);
 // Nothing for kNone. Never throws, as AccountOf: both are asked in callbacks.
 std::optional<CounterDenialReason> ToCounterDenialReason(DenyReason reason) noexcept;
 
+// Groups of a device have numbers of their own in the trace.
+constexpr uint64_t CounterGroupIid(uint32_t device_id, uint32_t group) {
+  return uint64_t{device_id} * kMaxSampledGroups + group + 1;
+}
 CounterGroupRecord MakeCounterGroup(uint64_t iid, const PlannedGroup& group, uint64_t device_id, std::string_view chip);
 // `group_iids`: one for each group of the plan. `requested`: as DescribeSamplingSettings states GPUEXEC_COUNTERS.
 CounterPlanRecord MakeCounterPlan(const CounterPlan& plan, std::span<const uint64_t> group_iids, uint64_t device_id,

@@ -33,13 +33,15 @@ uint64_t LaunchHold::WaitForRelease(ThreadState* thread) noexcept {
     Leave(thread);
     const uint32_t seen = released_.count();
     uint64_t waited_ns = MonotonicNs() - begin_ns;
-    if (held() && waited_ns < limit_ns_) {
-      (void)released_.WaitFor(seen, limit_ns_ - waited_ns);
+    const uint64_t limit_ns = held_.load(std::memory_order_seq_cst);
+    if (waited_ns < limit_ns) {
+      (void)released_.WaitFor(seen, limit_ns - waited_ns);
       waited_ns = MonotonicNs() - begin_ns;
     }
     MarkEntered(thread);
-    if (!held()) return waited_ns;
-    if (waited_ns >= limit_ns_) {
+    const uint64_t present_limit_ns = held_.load(std::memory_order_seq_cst);
+    if (present_limit_ns == 0) return waited_ns;
+    if (waited_ns >= present_limit_ns) {
       overrun_count_.fetch_add(1, std::memory_order_seq_cst);
       return waited_ns;
     }
@@ -57,9 +59,9 @@ void LaunchHold::Leave(ThreadState* thread) noexcept {
   if (depth != 0) thread->in_device_call.store(depth - 1, std::memory_order_release);
 }
 
-bool LaunchHold::Hold() noexcept {
-  uint32_t expected = 0;
-  return held_.compare_exchange_strong(expected, 1, std::memory_order_seq_cst);
+bool LaunchHold::HoldFor(uint64_t limit_ns) noexcept {
+  uint64_t expected = 0;
+  return held_.compare_exchange_strong(expected, limit_ns == 0 ? 1 : limit_ns, std::memory_order_seq_cst);
 }
 
 void LaunchHold::Release() noexcept {

@@ -36,7 +36,9 @@ class LaunchHold {
   void Leave(ThreadState* thread) noexcept;
 
   // [MT] False: held by another already.
-  [[nodiscard]] bool Hold() noexcept;
+  [[nodiscard]] bool Hold() noexcept { return HoldFor(limit_ns_); }
+  // With a limit of its own for the launches that are held.
+  [[nodiscard]] bool HoldFor(uint64_t limit_ns) noexcept;
   // [holder]
   void Release() noexcept;
   // [holder] Whether a call has entered and not left, but for those of `own` (may be null): the holder's thread, which
@@ -52,7 +54,8 @@ class LaunchHold {
   uint64_t WaitForRelease(ThreadState* thread) noexcept;
 
   const uint64_t limit_ns_;
-  std::atomic<uint32_t> held_{0};
+  // How long a launch is held at most; 0: none is held.
+  std::atomic<uint64_t> held_{0};
   // Calls under way of threads that have no queue.
   std::atomic<uint32_t> strangers_{0};
   std::atomic<uint64_t> overrun_count_{0};

@@ -7,6 +7,7 @@
 #include "inject/clock.h"
 #include "inject/context_idle.h"
 #include "inject/counter_records.h"
+#include "inject/replay_sampler.h"
 #include "inject/self_stats.h"
 
 namespace gx::inject {
@@ -189,6 +190,13 @@ ArmedSession* LaunchSampler::Eligible(ThreadState* thread, const LaunchToSample&
   return nullptr;
 }
 
+bool LaunchSampler::Replays(ThreadState* thread, const LaunchToSample& launch, uint32_t place,
+                            uint32_t function) noexcept {
+  if (parts_.replay == nullptr || place == SamplingNeeds::kNone || launch.work != DeviceWork::kKernel) return false;
+  return parts_.replay->IsCandidate(place) && !armed() && MayByName(thread, launch, function) &&
+         parts_.replay->Before(thread, launch, place, function);
+}
+
 bool LaunchSampler::WaitForIdle(ThreadState* thread, ArmedSession* session, uint64_t begin_ns) noexcept {
   const uint64_t thread_id = thread->thread_id.load(std::memory_order_relaxed);
   const uint64_t drain_limit_ns = drain_limit_ns_.load(std::memory_order_relaxed);
@@ -268,7 +276,10 @@ void LaunchSampler::Before(ThreadState* thread, const LaunchToSample& launch) no
   uint32_t place = SamplingNeeds::kNone;
   uint32_t function = 0;
   ArmedSession* const session = Eligible(thread, launch, &place, &function);
-  if (session == nullptr) return BeforeOther(thread, launch.work);
+  if (session == nullptr) {
+    if (!Replays(thread, launch, place, function)) BeforeOther(thread, launch.work);
+    return;
+  }
 
   const uint64_t begin_ns = MonotonicNs();
   const auto decline = [&] { Watch(thread, launch.work); };
@@ -375,6 +386,7 @@ void LaunchSampler::After(ThreadState* thread, uint32_t result) noexcept {
     parts_.contents->LeaveCall();
     return;
   }
+  if (thread->replayed_correlation_id != 0) return parts_.replay->After(thread, result);
   if (!thread->call_is_sampled) return;
   thread->call_is_sampled = false;
   parts_.watchdog->Leave(open_.patched_slot);

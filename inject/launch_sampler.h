@@ -34,6 +34,8 @@
 
 namespace gx::inject {
 
+class ReplaySampler;
+
 // Indexes of functions in the needs and the deny list: kernels first, then executable graphs.
 inline constexpr uint32_t kSampledKernels = 16384;
 inline constexpr uint32_t kSampledFunctions = kSampledKernels + GraphSamplingTable::kSize;
@@ -105,12 +107,16 @@ class LaunchSampler {
     SamplingTally* tally = nullptr;
     // Launches stand for time where kernels are not timed: then every launch is counted.
     bool count_launches = false;
+    // GPUEXEC_REPLAY; null: off.
+    ReplaySampler* replay = nullptr;
   };
   void Attach(const Parts& parts) noexcept { parts_ = parts; }
 
   // ------------------------------------------------------------------------------------------- the program's threads
   // Whether Before wants the parameters of launches now.
-  bool wants_launches() const noexcept { return armed_.load(std::memory_order_acquire) || parts_.count_launches; }
+  bool wants_launches() const noexcept {
+    return armed_.load(std::memory_order_acquire) || parts_.count_launches || parts_.replay != nullptr;
+  }
   // Whether calls that bring work have to be reported.
   bool armed() const noexcept { return armed_.load(std::memory_order_acquire); }
   // Before the driver's function, after LaunchHold::Enter.
@@ -152,6 +158,7 @@ class LaunchSampler {
   ArmedSession* Eligible(ThreadState* thread, const LaunchToSample& launch, uint32_t* place,
                          uint32_t* function) noexcept;
   bool MayByName(ThreadState* thread, const LaunchToSample& launch, uint32_t function) noexcept;
+  bool Replays(ThreadState* thread, const LaunchToSample& launch, uint32_t place, uint32_t function) noexcept;
   void Deny(ThreadState* thread, const LaunchToSample& launch, uint32_t function, DenyReason reason,
             uint64_t waited_ns) noexcept;
   bool WaitForIdle(ThreadState* thread, ArmedSession* session, uint64_t begin_ns) noexcept;

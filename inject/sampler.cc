@@ -21,6 +21,8 @@ namespace {
 constexpr uint64_t kRankPeriodNs = 250'000'000;
 constexpr uint64_t kLongestSleepNs = 250'000'000;
 constexpr uint64_t kShortestSleepNs = 1'000'000;
+// A launch may be waiting for the plan.
+constexpr uint64_t kReplayWaitSleepNs = 5'000'000;
 // How long launches are held for a change of windows, at the first try and at most; between tries they run.
 constexpr uint64_t kFirstHoldNs = 50'000'000;
 constexpr uint64_t kLongestHoldNs = 1'000'000'000;
@@ -48,9 +50,6 @@ std::string ReadSmallFile(const char* path) {
   return content;
 }
 
-// Groups of a device have numbers of their own in the trace.
-uint64_t GroupIid(uint32_t device_id, uint32_t group) { return uint64_t{device_id} * kMaxSampledGroups + group + 1; }
-
 }  // namespace
 
 // ---------------------------------------------------------------------------------------------- the thread
@@ -70,6 +69,29 @@ void Sampler::Run() {
   }
   if (in_counters_) CloseWindow(false);
   EndSessions();
+  NoteReplay();
+}
+
+// What replay, on the program's threads, leaves to be told.
+void Sampler::NoteReplay() {
+  if (parts_.replay == nullptr) return;
+  for (Device& device : devices_) {
+    if (parts_.replay->has_opened(device.device_id) && !std::exchange(device.access_told, true)) {
+      parts_.writer->PostCounters(MakeCounterAccess(device.device_id, {}, {}, MonotonicNs()));
+    }
+  }
+  const std::optional<ReplaySampler::Failure> failure = parts_.replay->TakeFailure();
+  if (!failure) return;
+  if (AccessStateOf(failure->result) == CounterAccessState::kNotPermitted) {
+    for (Device& device : devices_) {
+      if (device.device_id == failure->device_id && !std::exchange(device.access_told, true)) {
+        RefuseAccess(device.device_id, failure->result, failure->call);
+      }
+    }
+  }
+  parts_.writer->Post(DiagnosticItem{
+      StatId::kCounterSessionsFailed,
+      "no more launches are replayed: " + std::string(failure->call) + " returned " + std::to_string(failure->result)});
 }
 
 void Sampler::TurnOff() noexcept {
@@ -95,6 +117,7 @@ void Sampler::Watch() {
 uint64_t Sampler::StepOnce() {
   const uint64_t now_ns = MonotonicNs();
   if (!Capturing()) return now_ns + kLongestSleepNs;
+  NoteReplay();
   if (contexts_ending_.load(std::memory_order_seq_cst) != 0) {
     // Also what is left open: its context may be the one that goes.
     if (in_counters_) {
@@ -107,8 +130,10 @@ uint64_t Sampler::StepOnce() {
   }
   if (stage_ == Stage::kWaiting) {
     const uint64_t launches = Stats().Get(StatId::kLaunchesSeen) + Stats().Get(StatId::kGraphLaunchesSeen);
-    if (launches == 0) return now_ns + kLongestSleepNs;
+    const bool is_wanted = parts_.replay != nullptr && parts_.replay->plan_wanted();
+    if (launches == 0 && !is_wanted) return now_ns + (parts_.replay == nullptr ? kLongestSleepNs : kReplayWaitSleepNs);
     stage_ = Prepare() ? Stage::kSampling : Stage::kOff;
+    if (stage_ == Stage::kOff && parts_.replay != nullptr) parts_.replay->GiveUp();
     return now_ns;
   }
   if (parts_.watchdog->off() || parts_.deny->exhausted()) {
@@ -122,6 +147,9 @@ uint64_t Sampler::StepOnce() {
 
 uint64_t Sampler::Decide() {
   const uint64_t now_ns = MonotonicNs();
+  if (parts_.replay != nullptr) {
+    parts_.contexts->ForEachId([&](uint32_t, uint32_t device_id, void*) { AddDevice(device_id); });
+  }
   if (now_ns >= next_rank_ns_) {
     parts_.needs->Rank();
     next_rank_ns_ = now_ns + kRankPeriodNs;
@@ -254,10 +282,11 @@ void Sampler::PlanFor(uint32_t device_id, const std::string& chip) {
   plan_ = PlanCounters(parts_.config->sampling.counters, catalog->Oracle());
   if (plan_.groups.size() > kMaxSampledGroups) plan_.groups.resize(kMaxSampledGroups);
   peak_metrics_ = PeakMetrics(catalog->Oracle().exists);
+  replay_configs_ = PlanReplay(parts_.config->sampling.replay, plan_.groups, catalog->Oracle().passes);
   chip_ = chip;
   std::vector<uint64_t> iids;
   for (uint32_t group = 0; group < plan_.groups.size(); ++group) {
-    iids.push_back(GroupIid(device_id, group));
+    iids.push_back(CounterGroupIid(device_id, group));
     parts_.writer->PostCounters(MakeCounterGroup(iids.back(), plan_.groups[group], device_id, chip));
   }
   Stats().Add(StatId::kCounterMetricsDropped, plan_.dropped.size());
@@ -304,6 +333,15 @@ bool Sampler::Prepare() {
   options.timing = parts_.config->timing;
   options.budget_ratio = parts_.config->sampling.budget_ratio;
   schedule_.emplace(options, kinds, parts_.start_monotonic_ns);
+  if (parts_.replay != nullptr) {
+    parts_.replay->AddDevice(*device_id);
+    parts_.replay->SetPlan({.host = &host_,
+                            .range = &range_,
+                            .chip = chip_,
+                            .configs = std::move(replay_configs_),
+                            .groups = plan_.groups,
+                            .peak_metrics = peak_metrics_});
+  }
   return true;
 }
 
@@ -322,8 +360,10 @@ void Sampler::AddDevice(uint32_t device_id) {
     return;
   }
   devices_.back().usable = true;
+  if (parts_.replay != nullptr) parts_.replay->AddDevice(device_id);
   for (uint32_t group = 0; group < plan_.groups.size(); ++group) {
-    parts_.writer->PostCounters(MakeCounterGroup(GroupIid(device_id, group), plan_.groups[group], device_id, chip));
+    parts_.writer->PostCounters(
+        MakeCounterGroup(CounterGroupIid(device_id, group), plan_.groups[group], device_id, chip));
   }
 }
 
@@ -440,8 +480,8 @@ bool Sampler::OpenSession(uint32_t context_id, void* context, uint32_t group) {
   armed.context = static_cast<CUcontext>(context);
   armed.context_id = context_id;
   armed.device_id = device_id;
-  armed.session_id = ++last_session_id_;
-  armed.group_iid = GroupIid(device_id, group);
+  armed.session_id = parts_.tally->last_session_id.fetch_add(1, std::memory_order_relaxed) + 1;
+  armed.group_iid = CounterGroupIid(device_id, group);
   armed.session = slot->session.get();
   RangeSession::Options options;
   options.context = armed.context;
@@ -449,7 +489,8 @@ bool Sampler::OpenSession(uint32_t context_id, void* context, uint32_t group) {
   options.metrics = plan_.groups[group].metrics;
   const auto device =
       std::find_if(devices_.begin(), devices_.end(), [&](const Device& known) { return known.device_id == device_id; });
-  if (device != devices_.end() && !device->peaks_read && HasAnchors(plan_.groups[group].kind)) {
+  const bool has_peaks = parts_.replay != nullptr && parts_.replay->has_peaks(device_id);
+  if (device != devices_.end() && !device->peaks_read && !has_peaks && HasAnchors(plan_.groups[group].kind)) {
     options.extra_metrics = peak_metrics_;
   }
   options.max_ranges = std::clamp<uint32_t>(parts_.needs->Summarise().groups[group].ranges * 2, 32, kMaxSessionRanges);
@@ -466,6 +507,7 @@ bool Sampler::OpenSession(uint32_t context_id, void* context, uint32_t group) {
       parts_.writer->PostCounters(MakeCounterAccess(device_id, {}, {}, MonotonicNs()));
     }
     PostSession(*slot, CounterOutcome::kOpen, 0);
+    parts_.tally->open_sessions.fetch_add(1, std::memory_order_release);
     slots_.push_back(std::move(slot));
     return true;
   }
@@ -601,6 +643,7 @@ void Sampler::CloseSession(Slot* slot, CounterOutcome outcome) {
     slot->session->Abandon();
     outcome = CounterOutcome::kContextGone;
   }
+  parts_.tally->open_sessions.fetch_sub(1, std::memory_order_release);
   const uint32_t pushed = slot->session->next_order();
   if (values.size() < pushed) Stats().Add(StatId::kCounterRangesLost, pushed - values.size());
   if (!peaks.empty()) {

@@ -26,6 +26,7 @@
 #include "inject/metric_catalog.h"
 #include "inject/range_session.h"
 #include "inject/recording.h"
+#include "inject/replay_sampler.h"
 #include "inject/tensor_evidence.h"
 #include "inject/writer.h"
 
@@ -50,6 +51,7 @@ class Sampler {
     SamplingWatchdog* watchdog = nullptr;
     SamplingTally* tally = nullptr;
     LaunchSampler* launches = nullptr;
+    ReplaySampler* replay = nullptr;  // Null: GPUEXEC_REPLAY=off.
     uint64_t start_monotonic_ns = 0;
   };
   void Attach(const Parts& parts) { parts_ = parts; }
@@ -97,6 +99,7 @@ class Sampler {
   void PlanFor(uint32_t device_id, const std::string& chip);
   void AddDevice(uint32_t device_id);
   void TurnOff() noexcept;
+  void NoteReplay();
   void RefuseAccess(uint32_t device_id, int result, const char* call);
 
   // A context of each device that may be sampled now.
@@ -133,6 +136,7 @@ class Sampler {
   std::string chip_;
   CounterPlan plan_;
   std::vector<std::string> peak_metrics_;
+  std::vector<ReplayConfig> replay_configs_;
   std::vector<Device> devices_;
   std::optional<CounterSchedule> schedule_;
   bool in_counters_ = false;
@@ -141,7 +145,6 @@ class Sampler {
   uint64_t open_ns_ = 0;                          // What opening the present window took.
   std::vector<std::unique_ptr<Slot>> slots_;      // Armed.
   std::vector<std::unique_ptr<Slot>> left_open_;  // To be closed when the device is idle: abandoned, or it was busy.
-  uint32_t last_session_id_ = 0;
   uint64_t next_rank_ns_ = 0;
   uint32_t turn_ = 0;                                    // Several contexts of a device take turns.
   std::unordered_map<uint32_t, TensorEvidence> tensor_;  // By place in the needs.

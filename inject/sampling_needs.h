@@ -129,6 +129,8 @@ class SamplingNeeds {
   // For Wants: the signatures ranked below it lack at most `ranges` samples of the group together (or are only one).
   uint32_t RankLimit(uint32_t group, uint32_t ranges) const noexcept;
 
+  // One more than the largest place.
+  uint32_t places() const noexcept { return places_ == nullptr ? 0 : mask_ + 1; }
   uint32_t signatures() const noexcept { return used_.load(std::memory_order_relaxed); }
   // Launches and timings of signatures that found no place.
   uint64_t without_place() const noexcept { return without_place_.load(std::memory_order_relaxed); }

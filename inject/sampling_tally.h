@@ -27,6 +27,8 @@ struct SamplingTally {
   std::atomic<uint64_t> samples{0};     // Valid ones.
   std::atomic<uint64_t> busy_skips{0};  // Launches that were skipped because a stream was busy.
   std::atomic<uint64_t> session_failures{0};
+  std::atomic<uint32_t> last_session_id{0};  // Sessions of the trace, whoever opens them.
+  std::atomic<uint32_t> open_sessions{0};    // Of counter windows; those that were given up stay.
   RunningMean rotation_ns;
   RunningMean hardware_range_ns;
   RunningMean sass_range_ns;

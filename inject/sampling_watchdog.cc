@@ -26,6 +26,8 @@ std::string_view SamplingCallName(SamplingCall call) {
       return "beginning a range";
     case SamplingCall::kPatchedLaunch:
       return "a launch of patched code";
+    case SamplingCall::kReplayedLaunch:
+      return "a replayed launch";
     case SamplingCall::kPop:
       return "ending a range";
     case SamplingCall::kStop:
@@ -53,6 +55,7 @@ uint64_t SamplingCallLimitNs(SamplingCall call) {
     case SamplingCall::kDecode:
     case SamplingCall::kEvaluate:
     case SamplingCall::kDisable:
+    case SamplingCall::kReplayedLaunch:
       return kSessionLimitNs;
     case SamplingCall::kPush:
     case SamplingCall::kPatchedLaunch:

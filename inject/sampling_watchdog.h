@@ -17,7 +17,8 @@ enum class SamplingCall : uint8_t {
   kConfigure,
   kStart,
   kPush,
-  kPatchedLaunch,  // The launch itself under a sass group: it returns when the kernel has ended.
+  kPatchedLaunch,   // The launch itself under a sass group: it returns when the kernel has ended.
+  kReplayedLaunch,  // The launch itself under kernel replay: it returns when the kernel has run once for each pass.
   kPop,
   kStop,
   kDecode,
@@ -26,7 +27,7 @@ enum class SamplingCall : uint8_t {
   kQueryStream,
   kQueryEvent,
 };
-inline constexpr uint32_t kSamplingCalls = 12;
+inline constexpr uint32_t kSamplingCalls = 13;
 
 std::string_view SamplingCallName(SamplingCall call);
 // Sessions are built and torn down in up to half a second; what runs inside a launch must be over sooner.

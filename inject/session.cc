@@ -38,6 +38,7 @@
 #include "inject/range_verdict.h"
 #include "inject/recording.h"
 #include "inject/replay_memory.h"
+#include "inject/replay_sampler.h"
 #include "inject/sampler.h"
 #include "inject/sampling_deny_list.h"
 #include "inject/sampling_needs.h"
@@ -70,6 +71,7 @@ constexpr uint64_t kLeastFlushWaitNs = 200'000'000;
 constexpr uint64_t kCallersWaitNs = 100'000'000;
 // Stopping and reading a session takes some 50 ms; the device may have to become idle first.
 constexpr uint64_t kSamplerWaitNs = 1'000'000'000;
+constexpr uint64_t kReplayWaitNs = 2'000'000'000;
 
 // What the sampling of hardware counters is made of; unused where GPUEXEC_COUNTERS=off.
 struct Sampling {
@@ -86,6 +88,7 @@ struct Sampling {
   SamplingWatchdog watchdog;
   SamplingTally tally;
   LaunchSampler launches;
+  ReplaySampler replays;
   Sampler sampler;
 };
 
@@ -317,6 +320,8 @@ void RunSampler(Session& session) {
 // return at once.
 void EndSession(uint32_t reason) {
   Session& session = GetSession();
+  // Its end is a callback's, which comes only while capturing.
+  session.sampling.replays.Finish(kReplayWaitNs);
   State expected = State::kCapturing;
   const bool was_capturing = g_state.compare_exchange_strong(expected, State::kDraining);
   if (!was_capturing && expected != State::kDisabled) return;
@@ -452,8 +457,14 @@ bool Subscribe(Session* session, std::vector<std::string>* problems) {
 }
 
 void OnContextEnds(bool before) {
-  Sampler& sampler = GetSession().sampling.sampler;
-  before ? sampler.BeforeContextEnds() : sampler.AfterContextEnds();
+  Sampling& sampling = GetSession().sampling;
+  if (before) {
+    sampling.replays.BeforeContextEnds();
+    sampling.sampler.BeforeContextEnds();
+  } else {
+    sampling.sampler.AfterContextEnds();
+    sampling.replays.AfterContextEnds();
+  }
 }
 
 // Several times a second, on the flusher's thread.
@@ -475,6 +486,30 @@ bool PrepareSampling(Session& session) {
          sampling.deny.Allocate(kSampledFunctions, session.config.sampling.deny);
 }
 
+// Null: GPUEXEC_REPLAY=off.
+ReplaySampler* AttachReplay(Session& session, uint64_t start_ns) {
+  Sampling& sampling = session.sampling;
+  if (session.config.sampling.replay == ReplayMode::kOff) return nullptr;
+  ReplaySampler::Parts parts;
+  parts.cuda = &session.cuda;
+  parts.queues = &session.queues;
+  parts.contexts = &session.contexts;
+  parts.streams = &sampling.streams;
+  parts.behaviour = &sampling.behaviour;
+  parts.memory = &sampling.replay;
+  parts.captures = &sampling.captures;
+  parts.hold = &sampling.hold;
+  parts.recording = &session.recording;
+  parts.writer = session.writer.get();
+  parts.needs = &sampling.needs;
+  parts.watchdog = &sampling.watchdog;
+  parts.tally = &sampling.tally;
+  parts.budget_ratio = session.config.sampling.budget_ratio;
+  parts.start_monotonic_ns = start_ns;
+  sampling.replays.Attach(parts, sampling.needs.places());
+  return &sampling.replays;
+}
+
 void AttachSampling(Session& session, uint64_t start_ns) {
   Sampling& sampling = session.sampling;
   LaunchSampler::Parts launches;
@@ -493,6 +528,7 @@ void AttachSampling(Session& session, uint64_t start_ns) {
   launches.watchdog = &sampling.watchdog;
   launches.tally = &sampling.tally;
   launches.count_launches = !session.config.timing;
+  launches.replay = AttachReplay(session, start_ns);
   sampling.launches.Attach(launches);
   Sampler::Parts parts;
   parts.config = &session.config;
@@ -511,6 +547,7 @@ void AttachSampling(Session& session, uint64_t start_ns) {
   parts.watchdog = &sampling.watchdog;
   parts.tally = &sampling.tally;
   parts.launches = &sampling.launches;
+  parts.replay = launches.replay;
   parts.start_monotonic_ns = start_ns;
   sampling.sampler.Attach(parts);
 }

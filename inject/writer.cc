@@ -488,27 +488,34 @@ void Writer::JudgeGraph(uint32_t graph_exec_id) {
                      graph_nodes_.MaySample(graph_exec_id, [this](const auto& kernel) { return JudgeKernel(kernel); }));
 }
 
-void Writer::OnRange(uint32_t thread_id, const RangeEvent& event) { ranges_.insert_or_assign(thread_id, event); }
+void Writer::OnRange(uint32_t thread_id, const RangeEvent& event) {
+  std::vector<RangeEvent>& ranges = ranges_[thread_id];
+  // Those of a launch whose own event found no room.
+  if (!ranges.empty() && ranges.front().correlation_id != event.correlation_id) ranges.clear();
+  if (ranges.size() < kMaxSampledGroups) ranges.push_back(event);
+}
 
 void Writer::JoinRange(uint32_t thread_id, const LaunchRecord& launch, uint64_t launch_number) {
   if (ranges_.empty()) return;
   const auto range = ranges_.find(thread_id);
   if (range == ranges_.end()) return;
-  const RangeEvent event = range->second;
+  const std::vector<RangeEvent> events = std::move(range->second);
   ranges_.erase(range);
-  // Else the launch's own event found no room in the queue; the values of the range will find no launch, and count.
-  if (event.correlation_id != launch.correlation_id) return;
   SampleIdentity identity;
-  identity.session_id = event.session_id;
-  identity.range_order = event.range_order;
-  identity.flags = event.flags;
   identity.thread_id = launch.thread_id;
   identity.enter_monotonic_ns = launch.enter_monotonic_ns;
   identity.correlation_id = launch.correlation_id;
   identity.signature_iid = launch.signature_iid;
   identity.graph_exec_id = launch.graph_exec_id;
   identity.launch_number = launch_number;
-  if (const auto sample = samples_.AddIdentity(identity)) AddSample(*sample);
+  for (const RangeEvent& event : events) {
+    // Else the launch's own event found no room in the queue; the values of the range will find no launch, and count.
+    if (event.correlation_id != launch.correlation_id) continue;
+    identity.session_id = event.session_id;
+    identity.range_order = event.range_order;
+    identity.flags = event.flags;
+    if (const auto sample = samples_.AddIdentity(identity)) AddSample(*sample);
+  }
 }
 
 void Writer::AddSample(const CounterSampleRecord& sample) {

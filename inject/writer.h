@@ -77,7 +77,8 @@ class Writer final : private ActivityVisitor {
   void Post(InboxItem item);
   // [MT] Hands over what counters gave; meant for one thread, which may wait for a mutex. Beyond 1,024 that wait they
   // are dropped and counted: values as samples (STAT_COUNTER_SAMPLES_DROPPED), others as notes. A launch's RangeEvent
-  // has to be in its thread's queue before its values are posted, and a session's values before its end.
+  // has to be in its thread's queue before its values are posted, and a session's values before its end. Ranges that
+  // could not be read (STAT_COUNTER_RANGES_LOST) are counted by who ends the session; of sessions that never end, here.
   void PostCounters(CounterItem item);
   // [MT] Kinds of windows: set by whoever opens one, before launches can name it.
   WindowKinds& window_kinds() noexcept { return window_kinds_; }
@@ -181,8 +182,9 @@ class Writer final : private ActivityVisitor {
   std::vector<CounterItem> counters_;
   std::vector<CounterItem> counters_read_;  // Taken before the queues were read, joined after.
   SampleJoin samples_;
-  std::unordered_map<uint32_t, RangeEvent> ranges_;  // By thread: its next launch has this range.
-  std::vector<uint64_t> launches_of_signature_;      // So far, by iid.
+  // By thread: its next launch has these ranges; several where it was replayed for several groups.
+  std::unordered_map<uint32_t, std::vector<RangeEvent>> ranges_;
+  std::vector<uint64_t> launches_of_signature_;  // So far, by iid.
   std::unordered_map<uint32_t, uint64_t> launches_of_graph_;
   TimedLaunches timed_launches_;
   std::vector<LaunchTime> times_;
