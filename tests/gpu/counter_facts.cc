@@ -71,11 +71,11 @@ struct Lab {
   float* x = nullptr;
   float* y = nullptr;
 
-  explicit Lab(bool with_plan = true) {
+  explicit Lab(bool with_plan = true, bool with_profiler = true) {
     std::vector<std::string> problems;
     if (!gx::inject::LoadCupti(g_cupti_path, &cupti, &problems) ||
-        !gx::inject::LoadProfilerHost(cupti.path, &host, &problems) ||
-        !gx::inject::LoadRangeProfiler(cupti.path, &range, &problems)) {
+        (with_profiler && (!gx::inject::LoadProfilerHost(cupti.path, &host, &problems) ||
+                           !gx::inject::LoadRangeProfiler(cupti.path, &range, &problems)))) {
       for (const std::string& problem : problems) std::printf("%s\n", problem.c_str());
       std::exit(3);
     }
@@ -85,6 +85,7 @@ struct Lab {
     Must(cudaMemset(y, 0, kElements * sizeof(float)), "cudaMemset");
     Must(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     context = Current();
+    if (!with_profiler) return;
     GX_CUPTI_PARAMS(CUpti_Profiler_Initialize_Params, initialize);
     const CUptiResult result = range.cuptiProfilerInitialize(&initialize);
     if (result != CUPTI_SUCCESS) Row("cuptiProfilerInitialize", result, "code");
@@ -678,6 +679,47 @@ void Streams() {
   Row("streams.context_event.ready_after_busy_0.1s", (Now() - begin) * 1e3, "ms", "result " + std::to_string(recorded));
 }
 
+// What an event of the whole context covers that no stream handle tells.
+void PerThread() {
+  Lab lab(false);
+  const auto record_context = reinterpret_cast<CUresult (*)(CUcontext, CUevent)>(Lab::Driver("cuCtxRecordEvent"));
+  const auto create = reinterpret_cast<decltype(&cuEventCreate)>(Lab::Driver("cuEventCreate"));
+  const auto query = reinterpret_cast<decltype(&cuEventQuery)>(Lab::Driver("cuEventQuery"));
+  if (record_context == nullptr) return;
+  CUevent event = nullptr;
+  (void)create(&event, CU_EVENT_DISABLE_TIMING);
+  const auto wait = [&](const std::string& fact) {
+    double begin = Now();
+    const CUresult recorded = record_context(lab.context, event);
+    Row("context_event." + fact + ".record", (Now() - begin) * 1e6, "us", "result " + std::to_string(recorded));
+    while (query(event) == CUDA_ERROR_NOT_READY) usleep(20);
+    Row("context_event." + fact + ".ready_after", (Now() - begin) * 1e3, "ms");
+  };
+  wait("idle");
+  wait("idle_again");
+  std::thread([] {
+    (void)cudaSetDevice(0);
+    LaunchSpin(CyclesOf(0.05), cudaStreamPerThread);
+  }).join();
+  wait("other_threads_own_stream_50ms");
+  cudaStream_t gone;
+  Must(cudaStreamCreateWithFlags(&gone, cudaStreamNonBlocking), "stream");
+  LaunchSpin(CyclesOf(0.05), gone);
+  (void)cudaStreamDestroy(gone);
+  wait("destroyed_stream_50ms");
+  // Whether it orders anything: work in one stream behind the event of a context that is busy in another.
+  cudaStream_t busy, free_stream;
+  Must(cudaStreamCreateWithFlags(&busy, cudaStreamNonBlocking), "stream");
+  Must(cudaStreamCreateWithFlags(&free_stream, cudaStreamNonBlocking), "stream");
+  LaunchSpin(CyclesOf(0.1), busy);
+  (void)record_context(lab.context, event);
+  double begin = Now();
+  LaunchEmpty(free_stream);
+  (void)cudaStreamSynchronize(free_stream);
+  Row("context_event.other_stream_waits", (Now() - begin) * 1e3, "ms", "0.1 s if it orders streams");
+  (void)cudaDeviceSynchronize();
+}
+
 // What our calls on one thread do to a capture of another, in the global mode.
 void Captures() {
   for (const char* what : {"none", "query_legacy", "query_other", "open", "push", "pop", "close"}) {
@@ -802,11 +844,16 @@ void Contexts() {
 }
 
 // Which comes first decides what PC sampling and counters do to each other.
-void PcSampling(bool counters_first) {
-  Lab lab;
-  const PlannedGroup& group = lab.Group(GroupKind::kHardware);
-  const std::string at = counters_first ? "pc_sampling_after_counters." : "counters_beside_pc_sampling.";
+enum class PcOrder { kAlone, kCountersFirst, kSamplingFirst };
+void PcSampling(PcOrder order) {
+  Lab lab(order != PcOrder::kAlone, order != PcOrder::kAlone);
+  const bool counters_first = order == PcOrder::kCountersFirst;
+  const std::string at = order == PcOrder::kAlone ? "pc_sampling_alone."
+                         : counters_first         ? "pc_sampling_after_counters."
+                                                  : "counters_beside_pc_sampling.";
   const auto count = [&](const char* name) {
+    if (order == PcOrder::kAlone) return;
+    const PlannedGroup& group = lab.Group(GroupKind::kHardware);
     RangeSession session(lab.host, lab.range, &lab.watchdog);
     if (!lab.Opened(&session, lab.Options(group.metrics))) return;
     for (int i = 0; i < 2; ++i) (void)Range(&session, [&] { lab.LaunchAxpy(); });
@@ -820,6 +867,8 @@ void PcSampling(bool counters_first) {
   GX_FIND(cuptiPCSamplingEnable);
   GX_FIND(cuptiPCSamplingSetConfigurationAttribute);
   GX_FIND(cuptiPCSamplingGetData);
+  GX_FIND(cuptiPCSamplingGetNumStallReasons);
+  GX_FIND(cuptiPCSamplingGetStallReasons);
   GX_FIND(cuptiPCSamplingDisable);
 #undef GX_FIND
   CUpti_PCSamplingEnableParams enable{};
@@ -838,7 +887,23 @@ void PcSampling(bool counters_first) {
     records[i].stallReason = &reasons[i * 64];
   }
   data.pPcData = records.data();
-  CUpti_PCSamplingConfigurationInfo info[2]{};
+  size_t reason_count = 0;
+  CUpti_PCSamplingGetNumStallReasonsParams count_reasons{};
+  count_reasons.size = sizeof(count_reasons);
+  count_reasons.ctx = lab.context;
+  count_reasons.numStallReasons = &reason_count;
+  Row(at + "count_reasons", cuptiPCSamplingGetNumStallReasons_(&count_reasons), "code", std::to_string(reason_count));
+  std::vector<char*> reason_names(reason_count);
+  for (char*& reason : reason_names) reason = static_cast<char*>(std::calloc(1, CUPTI_STALL_REASON_STRING_SIZE));
+  std::vector<uint32_t> reason_indexes(reason_count);
+  CUpti_PCSamplingGetStallReasonsParams get_reasons{};
+  get_reasons.size = sizeof(get_reasons);
+  get_reasons.ctx = lab.context;
+  get_reasons.numStallReasons = reason_count;
+  get_reasons.stallReasons = reason_names.data();
+  get_reasons.stallReasonIndex = reason_indexes.data();
+  (void)cuptiPCSamplingGetStallReasons_(&get_reasons);
+  CUpti_PCSamplingConfigurationInfo info[3]{};
   info[0].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE;
   info[0].attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
   info[1].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER;
@@ -846,7 +911,10 @@ void PcSampling(bool counters_first) {
   CUpti_PCSamplingConfigurationInfoParams params{};
   params.size = sizeof(params);
   params.ctx = lab.context;
-  params.numAttributes = 2;
+  info[2].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON;
+  info[2].attributeData.stallReasonData.stallReasonCount = reason_count;
+  info[2].attributeData.stallReasonData.pStallReasonIndex = reason_indexes.data();
+  params.numAttributes = 3;
   params.pPCSamplingConfigurationInfo = info;
   Row(at + "configure", cuptiPCSamplingSetConfigurationAttribute_(&params), "code");
   for (int i = 0; i < 300; ++i) lab.LaunchAxpy();
@@ -872,6 +940,37 @@ void PcSampling(bool counters_first) {
   count("counters_afterwards");
 }
 
+// What a session costs by its number of ranges, and by how often it is started.
+void Costs() {
+  Lab lab;
+  for (const GroupKind kind : {GroupKind::kHardware, GroupKind::kSass, GroupKind::kTensor}) {
+    const PlannedGroup& group = lab.Group(kind);
+    for (const uint32_t ranges : {256u, 8u, 16u, 32u, 64u, 128u, 256u}) {
+      RangeSession session(lab.host, lab.range, &lab.watchdog);
+      if (!lab.Opened(&session, lab.Options(group.metrics, ranges))) return;
+      for (int i = 0; i < 4; ++i) (void)Range(&session, [] { LaunchEmpty(nullptr); });
+      std::vector<RangeValues> values;
+      (void)session.Close(&values, nullptr);
+      const gx::inject::RangeSessionCosts& costs = session.costs();
+      Row("costs." + group.name + ".ranges_" + std::to_string(ranges), static_cast<double>(costs.start_ns) / 1e6, "ms",
+          "start; enable " + std::to_string(costs.enable_ns / 1000) + " stop " + std::to_string(costs.stop_ns / 1000) +
+              " decode " + std::to_string(costs.decode_ns / 1000) + " disable " +
+              std::to_string(costs.disable_ns / 1000) + " us");
+    }
+  }
+  // With fewer metrics.
+  for (const size_t count : {size_t{3}, size_t{10}, size_t{30}}) {
+    std::vector<std::string> metrics = lab.Group(GroupKind::kHardware).metrics;
+    metrics.resize(std::min(metrics.size(), count));
+    RangeSession session(lab.host, lab.range, &lab.watchdog);
+    if (!lab.Opened(&session, lab.Options(metrics, 64))) return;
+    (void)Range(&session, [] { LaunchEmpty(nullptr); });
+    std::vector<RangeValues> values;
+    (void)session.Close(&values, nullptr);
+    Row("costs.metrics_" + std::to_string(count), static_cast<double>(session.costs().start_ns) / 1e6, "ms", "start");
+  }
+}
+
 struct Fact {
   const char* name;
   void (*body)();
@@ -889,13 +988,16 @@ constexpr Fact kFacts[] = {
     {"foreign", Foreign},
     {"graphs", Graphs},
     {"peaks", Peaks},
+    {"costs", Costs},
+    {"per_thread", PerThread},
     {"streams", Streams},
     {"captures", Captures},
     {"tracing", Tracing},
     {"outside", OutsideRanges},
     {"contexts", Contexts},
-    {"pc_before", [] { PcSampling(true); }},
-    {"pc_after", [] { PcSampling(false); }},
+    {"pc_alone", [] { PcSampling(PcOrder::kAlone); }},
+    {"pc_before", [] { PcSampling(PcOrder::kCountersFirst); }},
+    {"pc_after", [] { PcSampling(PcOrder::kSamplingFirst); }},
 };
 
 }  // namespace
