@@ -1,6 +1,5 @@
 #include "inject/sample_join.h"
 
-#include <iterator>
 #include <utility>
 
 namespace gx::inject {
@@ -64,10 +63,8 @@ std::vector<CounterSampleRecord> SampleJoin::AddValues(CounterValuesItem item) {
 }
 
 void SampleJoin::EndSession(uint32_t session_id) {
-  const auto begin = identities_.lower_bound(KeyOf(session_id, 0));
-  const auto end = identities_.upper_bound(KeyOf(session_id, UINT32_MAX));
-  lost_identities_ += static_cast<uint64_t>(std::distance(begin, end));
-  identities_.erase(begin, end);
+  identities_.erase(identities_.lower_bound(KeyOf(session_id, 0)),
+                    identities_.upper_bound(KeyOf(session_id, UINT32_MAX)));
 }
 
 void SampleJoin::EndAll() {

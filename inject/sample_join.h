@@ -1,6 +1,6 @@
 // Joins what a sampled launch was (from the queue of the thread that made it) with what its range counted (from the
 // thread that ends sessions), by session and number of the range. Either may come first. Bounded: what waits too long
-// among too many is given up, and every half that never met its other is told. Pure; one thread.
+// among too many is given up, and told. Pure; one thread.
 #ifndef GPUEXEC_INJECT_SAMPLE_JOIN_H_
 #define GPUEXEC_INJECT_SAMPLE_JOIN_H_
 
@@ -53,7 +53,8 @@ class SampleJoin {
   // The samples whose launches are known already, in the order of the item; the other values wait. Ranges without
   // values say nothing: their launches go on waiting.
   std::vector<CounterSampleRecord> AddValues(CounterValuesItem item);
-  // No more values of the session will come: its launches that wait are given up.
+  // No more values of the session will come: its launches that wait are forgotten. They are not told as lost: whoever
+  // ended the session knows how many of its ranges could not be read, and counts them.
   void EndSession(uint32_t session_id);
   // Everything that waits is given up.
   void EndAll();

@@ -254,11 +254,13 @@ TEST_F(WriterCountersTest, ValuesWhoseLaunchFoundNoRoomInItsQueueBelongToNoOther
   EXPECT_EQ(Stats().Get(StatId::kCounterRangesLost), 0u) << "counted once";
 }
 
-TEST_F(WriterCountersTest, LaunchesWhoseValuesNeverCameAreCountedAtTheEnd) {
+TEST_F(WriterCountersTest, LaunchesWhoseSessionNeverEndedAreCountedAtTheEnd) {
   QueueRange(5, 0, 1);
   QueueLaunch(1);
   QueueRange(5, 1, 2);
   QueueLaunch(2);
+  QueueRange(6, 0, 3);
+  QueueLaunch(3);
   parts_.writer->PostCounters(Values(5, {1}));
   CounterSessionRecord session;
   session.session_id = 5;
@@ -269,7 +271,7 @@ TEST_F(WriterCountersTest, LaunchesWhoseValuesNeverCameAreCountedAtTheEnd) {
   ASSERT_EQ(packet.counter_batch_size(), 1);
   EXPECT_EQ(packet.counter_batch(0).count(), 1u);
   ASSERT_EQ(packet.counter_session_size(), 1);
-  EXPECT_EQ(Stats().Get(StatId::kCounterRangesLost), 1u);
+  EXPECT_EQ(Stats().Get(StatId::kCounterRangesLost), 1u) << "session 6; who ended session 5 has counted its range";
 }
 
 TEST_F(WriterCountersTest, ValuesOfTheLastMomentAreWritten) {
