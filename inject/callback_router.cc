@@ -184,10 +184,11 @@ LaunchToSample CallbackRouter::DescribeForSampling(ThreadState* thread, CallInfo
 
 void CallbackRouter::BeforeDeviceWork(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept {
   (void)parts_.hold->Enter(thread);
-  if (parts_.sampler == nullptr || thread == nullptr) return;
+  if (parts_.sampler == nullptr) return;
   const CallInfo call = ClassifyCall(cbid);
   const std::optional<DeviceWork> work = WorkOf(call.kind);
   if (!work) return;
+  if (thread == nullptr) return parts_.sampler->BeforeStranger(*work);
   thread->call_node_type = work == DeviceWork::kCopy     ? CU_GRAPH_NODE_TYPE_MEMCPY
                            : work == DeviceWork::kMemset ? CU_GRAPH_NODE_TYPE_MEMSET
                                                          : 0;
@@ -538,6 +539,8 @@ void CallbackRouter::OnGraphNode(ThreadState* thread, uint32_t cbid, const CUpti
   node.node_type = graph.nodeType != 0 ? static_cast<uint32_t>(graph.nodeType) : thread->call_node_type;
   node.monotonic_ns = MonotonicNs();
   node.updated = created || cloned ? 0 : 1;
+  // What it runs now is known only when the writer has read this.
+  if (node.updated != 0 && parts_.graphs != nullptr) parts_.graphs->Set(node.graph_id, GraphSampling::kUnknown);
   if (data.context != nullptr) (void)cupti.cuptiGetContextId(data.context, &node.context_id);
 
   if (cloned) {

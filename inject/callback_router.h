@@ -47,6 +47,7 @@ class CallbackRouter {
     ReplayMemory* replay = nullptr;
     const CudaApi* cuda = nullptr;
     LaunchSampler* sampler = nullptr;
+    GraphSamplingTable* graphs = nullptr;
     // Called before and after a call that may destroy a context, on its thread.
     void (*context_ends)(bool before) = nullptr;
   };

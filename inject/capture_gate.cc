@@ -24,7 +24,7 @@ bool CaptureGate::Begin(uint64_t stream) noexcept {
   if (!placed) untracked_.fetch_add(1, std::memory_order_relaxed);
   const bool work = busy();
   if (work) met_work_.fetch_add(1, std::memory_order_relaxed);
-  return work;
+  return work && waits_.load(std::memory_order_relaxed);
 }
 
 void CaptureGate::End(uint64_t stream) noexcept {

@@ -37,6 +37,8 @@ class CaptureGate {
   // invalidated. Not to be called where the driver says that the capture goes on
   // (CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD).
   void End(uint64_t stream) noexcept;
+  // From now on no capture is told to wait: the work under way may never leave.
+  void StopWaiting() noexcept { waits_.store(false, std::memory_order_relaxed); }
   // A stream is about to be destroyed: a capture on it has no other end. Nothing where it had none.
   void StreamDestroyed(uint64_t stream) noexcept { End(stream); }
   // The device was reset, or the last context is gone: no capture can be open.
@@ -58,6 +60,7 @@ class CaptureGate {
   std::array<std::atomic<uint64_t>, kSize> open_ = {};
   std::atomic<int32_t> captures_{0};
   std::atomic<int32_t> busy_{0};
+  std::atomic<bool> waits_{true};
   std::atomic<uint32_t> met_work_{0};
   std::atomic<uint32_t> untracked_{0};
 };

@@ -184,6 +184,7 @@ ScheduleStep CounterSchedule::InTiming(const ScheduleObservation& observation) n
                                   Times(ranges, RangeNs(observation, group)));
   const uint64_t wait_ns = WaitForNs(observation, wanted_ns);
   if (wait_ns != 0) {
+    step.budget_spent = true;
     step.next_ns = now_ns + std::clamp(wait_ns, kInCountersNs, kInTimingNs);
     return step;
   }
@@ -261,10 +262,16 @@ ScheduleStep CounterSchedule::InCounters(const ScheduleObservation& observation)
   }
   if (spendable_ns < wanted_ns) {
     bursting_ = false;
-    if (window_reserve_ns_ != 0) return Close(observation, ScheduleAction::kToTiming);
+    const auto close = [&] {
+      ScheduleStep closed = Close(observation, ScheduleAction::kToTiming);
+      closed.budget_spent = true;
+      return closed;
+    };
+    if (window_reserve_ns_ != 0) return close();
     // An open session costs nothing: rather wait here than come back.
     const uint64_t wait_ns = WaitForNs(observation, wanted_ns);
-    if (wait_ns > RotationWaitNs(observation)) return Close(observation, ScheduleAction::kToTiming);
+    if (wait_ns > RotationWaitNs(observation)) return close();
+    step.budget_spent = true;
     ranges_were_allowed_ = false;
     step.next_ns = now_ns + std::clamp<uint64_t>(wait_ns, 1, kInTimingNs);
     return step;

@@ -105,6 +105,8 @@ struct ScheduleStep {
   uint32_t max_ranges = 0;
   bool drain_allowed = false;
   uint64_t drain_limit_ns = 0;
+  // A window is not opened yet, or its ranges wait, or it was closed: the budget is spent.
+  bool budget_spent = false;
   // Spend no more than this before the next step, and take it at this time at the latest.
   uint64_t cost_limit_ns = 0;
   uint64_t next_ns = 0;

@@ -29,6 +29,13 @@ class GraphSamplingTable {
   std::array<std::atomic<uint64_t>, kSize> entries_ = {};
 };
 
+// Indexes of functions in the needs and the deny list: kernels first, then executable graphs.
+inline constexpr uint32_t kSampledKernels = 16384;
+inline constexpr uint32_t kSampledFunctions = kSampledKernels + GraphSamplingTable::kSize;
+constexpr uint32_t GraphFunction(uint32_t graph_exec_id) {
+  return kSampledKernels + graph_exec_id % GraphSamplingTable::kSize;
+}
+
 }  // namespace gx::inject
 
 #endif  // GPUEXEC_INJECT_GRAPH_SAMPLING_H_

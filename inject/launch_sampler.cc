@@ -93,6 +93,14 @@ void LaunchSampler::BeforeOther(ThreadState* thread, DeviceWork work) noexcept {
   if (armed() || thread->call_is_sampled || thread->watched_calls != 0) Watch(thread, work);
 }
 
+void LaunchSampler::BeforeStranger(DeviceWork work) noexcept {
+  if (!armed()) return;
+  // Its end is not followed; that it is under way the hold knows. No thread has this number.
+  constexpr uint64_t kStranger = UINT64_MAX - 1;
+  parts_.contents->EnterCall(work, kStranger);
+  parts_.contents->LeaveCall();
+}
+
 void LaunchSampler::Deny(ThreadState* thread, const LaunchToSample& launch, uint32_t function, DenyReason reason,
                          uint64_t waited_ns) noexcept {
   auto* event = thread->queue.Reserve<DenialEvent>(EventType::kDenial);
@@ -112,6 +120,11 @@ bool LaunchSampler::MayByName(ThreadState* thread, const LaunchToSample& launch,
   DenyReason reason = DenyReason::kNone;
   if (!parts_.deny->Find(function, &reason)) {
     const FunctionInfo& info = parts_.functions->Get(function);
+    // First seen as a node of a graph: its name is not known, and so not whether it is denied.
+    if (info.name == nullptr) {
+      Stats().Add(StatId::kCounterSkippedTableFull);
+      return false;
+    }
     reason = parts_.deny->Decide(function, NameOf(info), info.has_code ? info.code.hash : 0);
     if (reason != DenyReason::kNone) Deny(thread, launch, function, reason, 0);
   }
@@ -204,7 +217,8 @@ bool LaunchSampler::WaitForIdle(ThreadState* thread, ArmedSession* session, uint
   uint64_t now_ns = begin_ns;
   WaitNext next = WaitNext::kSleep;
   for (;;) {
-    const WaitStep step = wait.Next(now_ns, AskContext(*parts_.cuda, *parts_.streams, session->context, thread_id));
+    const WaitStep step =
+        wait.Next(now_ns, AskContext(*parts_.cuda, *parts_.streams, session->context, thread_id, session->idle));
     next = step.next;
     if (next != WaitNext::kSleep || parts_.captures->captures() != 0) break;
     Nap(step.sleep_ns);
@@ -244,8 +258,9 @@ bool LaunchSampler::PushAlone(ThreadState* thread, ArmedSession* session, uint64
   const uint64_t overrun_count = parts_.hold->overrun_count();
   bool alone = WaitUntil([&] { return !parts_.hold->CallsUnderWay(*parts_.queues, thread); }, kCallsLimitNs);
   alone = alone && parts_.contents->Open(thread_id);
-  if (alone && (AskContext(*parts_.cuda, *parts_.streams, session->context, thread_id) != Readiness::kReady ||
-                parts_.hold->overrun_count() != overrun_count)) {
+  if (alone &&
+      (AskContext(*parts_.cuda, *parts_.streams, session->context, thread_id, session->idle) != Readiness::kReady ||
+       parts_.hold->overrun_count() != overrun_count)) {
     RangeFacts unused;
     parts_.contents->Close(&unused);
     alone = false;
@@ -463,10 +478,8 @@ void LaunchSampler::Finish(ThreadState* thread, const RangeFacts& facts, const C
   }
   if (!facts.launch_accepted) return;
   auto* event = thread->queue.Reserve<RangeEvent>(EventType::kRange);
-  if (event == nullptr) {
-    Stats().Add(StatId::kCounterSamplesDropped);
-    return;
-  }
+  // Its values will find no launch, and are counted then.
+  if (event == nullptr) return;
   event->session_id = session->session_id;
   event->range_order = open_.order;
   event->correlation_id = open_.launch.correlation_id;

@@ -36,13 +36,6 @@ namespace gx::inject {
 
 class ReplaySampler;
 
-// Indexes of functions in the needs and the deny list: kernels first, then executable graphs.
-inline constexpr uint32_t kSampledKernels = 16384;
-inline constexpr uint32_t kSampledFunctions = kSampledKernels + GraphSamplingTable::kSize;
-constexpr uint32_t GraphFunction(uint32_t graph_exec_id) {
-  return kSampledKernels + graph_exec_id % GraphSamplingTable::kSize;
-}
-
 // Ranges of one session. The more, the longer cuptiRangeProfilerStart takes and the more memory it wants.
 inline constexpr uint32_t kMaxSessionRanges = 256;
 
@@ -72,7 +65,9 @@ struct ArmedSession {
   uint32_t session_id = 0;
   uint64_t group_iid = 0;
   RangeSession* session = nullptr;
-  CUevent done = nullptr;  // Null: the stream is asked instead.
+  // Of the context, used by whoever has the range. Null: streams are asked instead.
+  CUevent done = nullptr;
+  CUevent idle = nullptr;
   // Set inside callbacks, read after Disarm.
   std::array<PushedRange, kMaxSessionRanges> ranges;
   uint64_t push_ns = 0;
@@ -122,6 +117,8 @@ class LaunchSampler {
   // Before the driver's function, after LaunchHold::Enter.
   void Before(ThreadState* thread, const LaunchToSample& launch) noexcept;
   void BeforeOther(ThreadState* thread, DeviceWork work) noexcept;
+  // Of a thread without a queue.
+  void BeforeStranger(DeviceWork work) noexcept;
   // After it, before the launch's own event is queued. `result`: CUresult of the launch.
   void After(ThreadState* thread, uint32_t result) noexcept;
 

@@ -120,7 +120,7 @@ RangeSession::Failure RangeSession::Open(const Options& options) {
 
 int RangeSession::Push() noexcept {
   char name[16] = {'r'};
-  *std::to_chars(name + 1, name + sizeof(name) - 1, pushed_).ptr = '\0';
+  *std::to_chars(name + 1, name + sizeof(name) - 1, next_order()).ptr = '\0';
   const WatchedCall watched(watchdog_, SamplingCall::kPush, nullptr);
   GX_CUPTI_PARAMS(CUpti_RangeProfiler_PushRange_Params, push);
   push.pRangeProfilerObject = object_;

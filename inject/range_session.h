@@ -14,6 +14,7 @@
 #ifndef GPUEXEC_INJECT_RANGE_SESSION_H_
 #define GPUEXEC_INJECT_RANGE_SESSION_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -65,9 +66,9 @@ class RangeSession {
 
   Failure Open(const Options& options);
   // Whether another range can be pushed before Close.
-  bool HasRoom() const { return pushed_ < options_.max_ranges; }
-  // Number of the range that the next Push begins.
-  uint32_t next_order() const { return pushed_; }
+  bool HasRoom() const { return next_order() < options_.max_ranges; }
+  // Number of the range that the next Push begins. [MT]
+  uint32_t next_order() const { return pushed_.load(std::memory_order_relaxed); }
   // CUptiResult.
   int Push() noexcept;
   int Pop() noexcept;
@@ -92,7 +93,7 @@ class RangeSession {
   CUpti_RangeProfiler_Object* object_ = nullptr;
   std::unique_ptr<CounterConfig> config_;
   std::unique_ptr<std::vector<uint8_t>> counter_data_;
-  uint32_t pushed_ = 0;
+  std::atomic<uint32_t> pushed_{0};
   uint64_t dropped_ = 0;
   bool started_ = false;
   RangeSessionCosts costs_;

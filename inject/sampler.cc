@@ -24,15 +24,16 @@ constexpr uint64_t kShortestSleepNs = 1'000'000;
 // A launch may be waiting for the plan.
 constexpr uint64_t kReplayWaitSleepNs = 5'000'000;
 // How long launches are held for a change of windows, at the first try and at most; between tries they run.
-constexpr uint64_t kFirstHoldNs = 50'000'000;
 constexpr uint64_t kLongestHoldNs = 1'000'000'000;
-constexpr uint32_t kHoldTries = 5;
+constexpr uint32_t kHoldTries = 2;
 constexpr uint64_t kBetweenHoldsNs = 50'000'000;
 // A sampled launch that is under way when a window is to end has its own deadline; sessions are not touched before.
 constexpr uint64_t kRangeEndNs = kMaxCompletionLimitNs + 1'000'000'000;
 // Tries to end a session that was left open: each holds launches for a moment, so they become rarer.
 constexpr uint64_t kFirstRecoveryPauseNs = 50'000'000;
 constexpr uint64_t kLongestRecoveryPauseNs = 8'000'000'000;
+constexpr uint64_t kFirstQuietPauseNs = 250'000'000;
+constexpr uint64_t kLongestQuietPauseNs = 32'000'000'000;
 constexpr uint64_t kContextEndWaitNs = 2'000'000'000;
 // At the end of the program, and before a context goes.
 constexpr uint64_t kLastHoldNs = 300'000'000;
@@ -50,6 +51,14 @@ std::string ReadSmallFile(const char* path) {
   return content;
 }
 
+// In the current context. Null: the driver has none for us; then streams are asked instead.
+CUevent NewEvent(const CudaApi& cuda) {
+  CUevent event = nullptr;
+  if (cuda.cuEventCreate == nullptr || cuda.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+    return nullptr;
+  return event;
+}
+
 }  // namespace
 
 // ---------------------------------------------------------------------------------------------- the thread
@@ -60,6 +69,35 @@ void Sampler::Finish() noexcept {
 }
 
 void Sampler::Run() {
+  try {
+    Work();
+  } catch (...) {
+    // No memory, as a rule. Recording goes on without counters.
+    LetGo();
+  }
+}
+
+// After a fault: nobody waits for us, timings come back, and sessions stay as they are.
+void Sampler::LetGo() noexcept {
+  parts_.watchdog->TurnOff();
+  parts_.launches->Forbid();
+  (void)parts_.launches->Disarm(0);
+  if (holds_) Resume();
+  Stats().Add(StatId::kCounterSessionsFailed);
+  // A launch callback, and CUPTI, may still look at them.
+  for (auto* slots : {&slots_, &left_open_}) {
+    for (auto& slot : *slots) (void)slot.release();
+    slots->clear();
+  }
+  touches_contexts_.store(false, std::memory_order_seq_cst);
+  try {
+    if (in_counters_) (void)parts_.recording->SwitchTo(WindowKind::kCounters, WindowKind::kTiming);
+    parts_.writer->Post(DiagnosticItem{StatId::kCounterSessionsFailed, "counters are off from here on: no memory"});
+  } catch (...) {
+  }
+}
+
+void Sampler::Work() {
   while (!finish_.load(std::memory_order_acquire)) {
     const uint32_t seen = wake_.count();
     const uint64_t next_ns = StepOnce();
@@ -67,6 +105,7 @@ void Sampler::Run() {
     const uint64_t sleep_ns = next_ns > now_ns ? next_ns - now_ns : 0;
     wake_.WaitFor(seen, std::clamp(sleep_ns, kShortestSleepNs, kLongestSleepNs));
   }
+  if (waits_for_budget_) Stats().Add(StatId::kCounterBudgetSpent);
   if (in_counters_) CloseWindow(false);
   EndSessions();
   NoteReplay();
@@ -104,14 +143,16 @@ void Sampler::Watch() {
   const std::optional<StuckCall> stuck = parts_.watchdog->Check(MonotonicNs());
   if (!stuck) return;
   Stats().Add(StatId::kCounterWatchdogFired);
+  // Whoever is stuck may hold launches and captures back. Its own release, should it ever come, then finds nothing
+  // held.
+  parts_.launches->Forbid();
+  parts_.hold->Release();
+  parts_.captures->StopWaiting();
   const std::string text = "counters are off from here on: " + std::string(SamplingCallName(stuck->call)) +
                            " has not come back after " + std::to_string((MonotonicNs() - stuck->since_ns) / 1'000'000) +
                            " ms";
   Log("%s", text.c_str());
   parts_.writer->Post(DiagnosticItem{StatId::kCounterWatchdogFired, text});
-  // Whoever is stuck may hold launches back. Its own release, should it ever come, then finds nothing held.
-  parts_.launches->Forbid();
-  parts_.hold->Release();
 }
 
 uint64_t Sampler::StepOnce() {
@@ -132,12 +173,25 @@ uint64_t Sampler::StepOnce() {
     const uint64_t launches = Stats().Get(StatId::kLaunchesSeen) + Stats().Get(StatId::kGraphLaunchesSeen);
     const bool is_wanted = parts_.replay != nullptr && parts_.replay->plan_wanted();
     if (launches == 0 && !is_wanted) return now_ns + (parts_.replay == nullptr ? kLongestSleepNs : kReplayWaitSleepNs);
-    stage_ = Prepare() ? Stage::kSampling : Stage::kOff;
+    std::optional<uint32_t> device_id;
+    parts_.contexts->ForEachId([&](uint32_t, uint32_t device, void*) {
+      if (!device_id || device < *device_id) device_id = device;
+    });
+    // The context that launched may be gone again: another one will come, or nothing.
+    if (!device_id) return now_ns + kLongestSleepNs;
+    stage_ = Prepare(*device_id) ? Stage::kSampling : Stage::kOff;
     if (stage_ == Stage::kOff && parts_.replay != nullptr) parts_.replay->GiveUp();
     return now_ns;
   }
   if (parts_.watchdog->off() || parts_.deny->exhausted()) {
-    if (stage_ == Stage::kSampling && in_counters_) CloseWindow(true);
+    // Whatever the stage: one device may have been armed when another one's refusal switched off.
+    if (in_counters_) CloseWindow(true);
+    if (stage_ == Stage::kSampling && parts_.deny->exhausted()) {
+      parts_.writer->Post(DiagnosticItem{StatId::kCounterCompletionDeadlines,
+                                         "counters are off from here on: launches of " +
+                                             std::to_string(SamplingDenyList::kMaxMissedDeadlines) +
+                                             " functions did not complete in time while they were sampled"});
+    }
     TurnOff();
   }
   if (!left_open_.empty() && now_ns >= next_recovery_ns_) Recover();
@@ -158,7 +212,10 @@ uint64_t Sampler::Decide() {
     // Full, failed or abandoned: whichever it was, the window ends; what is still to be sampled gets another.
     window_is_lost_ = true;
   }
-  if (!in_counters_ && !window_is_lost_ && EligibleContexts().empty()) return now_ns + kLongestSleepNs;
+  NoteContexts();
+  if (!in_counters_ && !window_is_lost_ && (now_ns < next_quiet_ns_ || EligibleContexts().empty())) {
+    return now_ns + kLongestSleepNs;
+  }
   ScheduleObservation observation;
   observation.now_ns = now_ns;
   observation.cost_ns = parts_.tally->cost_ns.load(std::memory_order_relaxed);
@@ -174,6 +231,8 @@ uint64_t Sampler::Decide() {
   observation.capture_open = parts_.captures->captures() != 0;
   observation.needs = parts_.needs->Summarise();
   const ScheduleStep step = schedule_->Step(observation);
+  if (step.budget_spent && step.action == ScheduleAction::kToTiming) Stats().Add(StatId::kCounterBudgetSpent);
+  waits_for_budget_ = step.budget_spent && step.action == ScheduleAction::kStay;
   for (uint32_t group = 0; group < plan_.groups.size(); ++group) {
     if ((schedule_->given_up_groups() >> group & 1u) != 0) parts_.needs->GiveUpGroup(group);
   }
@@ -222,10 +281,10 @@ void Sampler::RefuseAccess(uint32_t device_id, int result, const char* call) {
 
 bool Sampler::LoadApis(uint32_t device_id) {
   std::vector<std::string> problems;
-  if (LoadProfilerHost(parts_.cupti->path, &host_, &problems) &&
-      LoadRangeProfiler(parts_.cupti->path, &range_, &problems)) {
-    return true;
-  }
+  const bool loaded = parts_.load_apis != nullptr ? parts_.load_apis(parts_.cupti->path, &host_, &range_, &problems)
+                                                  : LoadProfilerHost(parts_.cupti->path, &host_, &problems) &&
+                                                        LoadRangeProfiler(parts_.cupti->path, &range_, &problems);
+  if (loaded) return true;
   CounterAccessRecord access =
       MakeNoLibrary(device_id, problems.empty() ? std::string_view() : problems.front(), MonotonicNs());
   Stats().Add(StatId::kCounterUnsupported);
@@ -297,31 +356,26 @@ void Sampler::PlanFor(uint32_t device_id, const std::string& chip) {
   parts_.writer->PostCounters(MakeCounterPlan(plan_, iids, device_id, requested, chip, MonotonicNs() - begin_ns));
 }
 
-bool Sampler::Prepare() {
-  std::optional<uint32_t> device_id;
-  parts_.contexts->ForEachId([&](uint32_t, uint32_t device, void*) {
-    if (!device_id || device < *device_id) device_id = device;
-  });
-  if (!device_id) return false;
+bool Sampler::Prepare(uint32_t device_id) {
   if (parts_.cupti->version < kMinCounterCuptiVersion) {
     CounterAccessRecord access =
-        MakeCuptiTooOld(*device_id, CuptiVersionText(parts_.cupti->version), parts_.cupti->path, MonotonicNs());
+        MakeCuptiTooOld(device_id, CuptiVersionText(parts_.cupti->version), parts_.cupti->path, MonotonicNs());
     Stats().Add(StatId::kCounterUnsupported);
     Log("%s", access.text.c_str());
     parts_.writer->PostCounters(std::move(access));
     return false;
   }
-  if (!LoadApis(*device_id)) return false;
+  if (!LoadApis(device_id)) return false;
   GX_CUPTI_PARAMS(CUpti_Profiler_Initialize_Params, initialize);
   const CUptiResult result = range_.cuptiProfilerInitialize(&initialize);
   if (result != CUPTI_SUCCESS) {
-    RefuseAccess(*device_id, result, "cuptiProfilerInitialize");
+    RefuseAccess(device_id, result, "cuptiProfilerInitialize");
     return false;
   }
   std::string chip;
-  if (!CheckDevice(*device_id, &chip)) return false;
-  PlanFor(*device_id, chip);
-  devices_.push_back({.device_id = *device_id, .usable = true});
+  if (!CheckDevice(device_id, &chip)) return false;
+  PlanFor(device_id, chip);
+  devices_.push_back({.device_id = device_id, .usable = true});
   if (plan_.failed || plan_.groups.empty()) {
     Stats().Add(StatId::kCounterPlansFailed);
     return false;
@@ -334,7 +388,7 @@ bool Sampler::Prepare() {
   options.budget_ratio = parts_.config->sampling.budget_ratio;
   schedule_.emplace(options, kinds, parts_.start_monotonic_ns);
   if (parts_.replay != nullptr) {
-    parts_.replay->AddDevice(*device_id);
+    parts_.replay->AddDevice(device_id);
     parts_.replay->SetPlan({.host = &host_,
                             .range = &range_,
                             .chip = chip_,
@@ -369,9 +423,36 @@ void Sampler::AddDevice(uint32_t device_id) {
 
 // ---------------------------------------------------------------------------------------------- a quiet device
 
+// One that was left open, or given up in a context that still lives.
+bool Sampler::HasOpenSession(uint32_t device_id) const {
+  return std::any_of(left_open_.begin(), left_open_.end(),
+                     [&](const auto& slot) { return slot->armed.device_id == device_id; }) ||
+         std::any_of(given_up_.begin(), given_up_.end(), [&](const auto& given_up) {
+           return given_up.first == device_id && parts_.contexts->Living(given_up.second) != nullptr;
+         });
+}
+
+// Contexts that are never sampled are told once: nothing else would say why they have no counters.
+void Sampler::NoteContexts() {
+  parts_.contexts->ForEachId([&](uint32_t context_id, uint32_t, void* context) {
+    const DenyReason reason = DenyByBehaviour(parts_.behaviour->Of(context));
+    if (reason == DenyReason::kNone || !noted_contexts_.insert(context_id).second) return;
+    ThreadState* const thread = parts_.queues->Current();
+    auto* event = thread == nullptr ? nullptr : thread->queue.Reserve<DenialEvent>(EventType::kDenial);
+    if (event == nullptr) {
+      Stats().Add(StatId::kDefinitionsDropped);
+      return;
+    }
+    event->monotonic_ns = MonotonicNs();
+    event->context_id = context_id;
+    event->reason = static_cast<uint32_t>(ToCounterDenialReason(reason).value_or(CounterDenialReason::kFailed));
+    thread->queue.Commit();
+  });
+}
+
 bool Sampler::MayHaveSession(uint32_t context_id, const void* context) const {
   if (DenyByBehaviour(parts_.behaviour->Of(context)) != DenyReason::kNone) return false;
-  if (parts_.streams->DoubtOf(context, 0) != IdleDoubt::kNone) return false;
+  if (!IdleIsKnown(*parts_.cuda, *parts_.streams, context, 0, true)) return false;
   return std::none_of(left_open_.begin(), left_open_.end(),
                       [&](const auto& slot) { return slot->armed.context_id == context_id; });
 }
@@ -379,14 +460,14 @@ bool Sampler::MayHaveSession(uint32_t context_id, const void* context) const {
 std::vector<std::pair<uint32_t, void*>> Sampler::EligibleContexts() const {
   std::vector<std::pair<uint32_t, void*>> found;
   for (const Device& device : devices_) {
-    if (!device.usable) continue;
+    // One session at a time on a device: a second one's start fails (CUPTI 13.0).
+    if (!device.usable || HasOpenSession(device.device_id)) continue;
     std::vector<std::pair<uint32_t, void*>> candidates;
     parts_.contexts->ForEachId([&](uint32_t context_id, uint32_t device_id, void* context) {
       if (device_id == device.device_id && MayHaveSession(context_id, context)) {
         candidates.emplace_back(context_id, context);
       }
     });
-    // One session at a time on a device: a second one's start fails (CUPTI 13.0).
     if (!candidates.empty() && found.size() < LaunchSampler::kMaxArmed) {
       found.push_back(candidates[turn_ % candidates.size()]);
     }
@@ -399,9 +480,15 @@ bool Sampler::WithContext(CUcontext context, Body&& body) {
   const CudaApi& cuda = *parts_.cuda;
   if (cuda.cuCtxPushCurrent_v2 == nullptr || cuda.cuCtxPopCurrent_v2 == nullptr) return false;
   if (!parts_.contexts->IsLiving(context) || cuda.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS) return false;
+  // Whatever leaves the body, the context does not stay.
+  struct Popped {
+    const CudaApi& cuda;
+    ~Popped() {
+      CUcontext popped = nullptr;
+      (void)cuda.cuCtxPopCurrent_v2(&popped);
+    }
+  } const popped{cuda};
   body();
-  CUcontext popped = nullptr;
-  (void)cuda.cuCtxPopCurrent_v2(&popped);
   return true;
 }
 
@@ -419,7 +506,12 @@ bool Sampler::AllIdle() {
       return;
     }
     idle = WithContext(context,
-                       [&] { idle = AskContext(*parts_.cuda, *parts_.streams, context, 0) == Readiness::kReady; }) &&
+                       [&] {
+                         const auto [event, is_new] = idle_events_.try_emplace(context_id, nullptr);
+                         if (is_new) event->second = NewEvent(*parts_.cuda);
+                         idle =
+                             AskContext(*parts_.cuda, *parts_.streams, context, 0, event->second) == Readiness::kReady;
+                       }) &&
            idle;
   });
   return idle;
@@ -428,10 +520,16 @@ bool Sampler::AllIdle() {
 // Launches held, no call under way, every context idle, no capture open: until Resume. Everything it waited for is paid
 // for by the program. `patient`: several tries, with the program running in between.
 bool Sampler::Quiesce(uint64_t limit_ns, bool patient) {
-  uint64_t hold_ns = std::min(limit_ns, kFirstHoldNs);
+  uint64_t hold_ns = std::min(limit_ns, hold_ns_);
+  // A window need not be opened while a context goes, or the program ends: both wait for us.
+  const auto is_in_vain = [this, opens = patient && slots_.empty()] {
+    return opens && (contexts_ending_.load(std::memory_order_seq_cst) != 0 || finish_.load(std::memory_order_acquire));
+  };
   for (uint32_t attempt = 0; attempt < (patient ? kHoldTries : 1); ++attempt) {
     if (attempt != 0) {
-      (void)WaitUntil([this] { return contexts_ending_.load(std::memory_order_seq_cst) != 0; }, kBetweenHoldsNs);
+      (void)WaitUntil([&] { return is_in_vain() || contexts_ending_.load(std::memory_order_seq_cst) != 0; },
+                      kBetweenHoldsNs);
+      if (is_in_vain()) return false;
       hold_ns = std::min({hold_ns * 2, limit_ns, kLongestHoldNs});
     } else if (!patient) {
       hold_ns = limit_ns;
@@ -441,29 +539,40 @@ bool Sampler::Quiesce(uint64_t limit_ns, bool patient) {
       parts_.captures->Leave();
       continue;
     }
+    holds_ = true;
     const uint64_t begin_ns = MonotonicNs();
     const uint64_t overrun_count = parts_.hold->overrun_count();
     bool interrupted = false;
     const bool quiet = WaitUntil(
         [&] {
-          interrupted = parts_.captures->captures() != 0;
+          interrupted = parts_.captures->captures() != 0 || is_in_vain();
           return interrupted || (!parts_.hold->CallsUnderWay(*parts_.queues, nullptr) && AllIdle());
         },
         hold_ns);
-    if (quiet && !interrupted && parts_.hold->overrun_count() == overrun_count) {
-      parts_.tally->Spend(MonotonicNs() - begin_ns);
+    // The watchdog may have broken the hold.
+    if (quiet && !interrupted && parts_.hold->held() && parts_.hold->overrun_count() == overrun_count) {
+      Spend(MonotonicNs() - begin_ns);
       return true;
     }
     Resume();
-    parts_.tally->Spend(MonotonicNs() - begin_ns);
+    Spend(MonotonicNs() - begin_ns);
     if (interrupted) return false;
   }
+  // A program that runs far ahead of its device is held longer the next time.
+  if (patient) hold_ns_ = std::min(hold_ns_ * 2, kLongestHoldNs);
   return false;
 }
 
 void Sampler::Resume() noexcept {
+  holds_ = false;
   parts_.hold->Release();
   parts_.captures->Leave();
+}
+
+// What the program waited for us, for a change of windows.
+void Sampler::Spend(uint64_t ns) noexcept {
+  parts_.tally->Spend(ns);
+  rotation_cost_ns_ += ns;
 }
 
 // ---------------------------------------------------------------------------------------------- windows and sessions
@@ -493,16 +602,24 @@ bool Sampler::OpenSession(uint32_t context_id, void* context, uint32_t group) {
   if (device != devices_.end() && !device->peaks_read && !has_peaks && HasAnchors(plan_.groups[group].kind)) {
     options.extra_metrics = peak_metrics_;
   }
-  options.max_ranges = std::clamp<uint32_t>(parts_.needs->Summarise().groups[group].ranges * 2, 32, kMaxSessionRanges);
-  Stats().Add(StatId::kCounterSessions);
+  // A place for a range costs more than the range: about 2 ms of starting and stopping (measured on an H200). Some are
+  // for ranges that turn out void.
+  const uint32_t ranges = parts_.needs->Summarise().groups[group].ranges;
+  options.max_ranges = std::clamp<uint32_t>(ranges + ranges / 8 + 4, 8, kMaxSessionRanges);
   RangeSession::Failure failure;
   const bool entered = WithContext(armed.context, [&] {
     failure = slot->session->Open(options);
-    if (failure.failed() || parts_.cuda->cuEventCreate == nullptr) return;
-    // Without the event the stream is asked.
-    if (parts_.cuda->cuEventCreate(&armed.done, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) armed.done = nullptr;
+    if (failure.failed()) return;
+    armed.done = NewEvent(*parts_.cuda);
+    armed.idle = NewEvent(*parts_.cuda);
   });
-  if (entered && !failure.failed()) {
+  if (!entered) {
+    // The context goes: no fault of the group.
+    PostSession(*slot, CounterOutcome::kContextGone, 0);
+    return false;
+  }
+  if (!failure.failed()) {
+    Stats().Add(StatId::kCounterSessions);
     if (device != devices_.end() && !std::exchange(device->access_told, true)) {
       parts_.writer->PostCounters(MakeCounterAccess(device_id, {}, {}, MonotonicNs()));
     }
@@ -514,9 +631,9 @@ bool Sampler::OpenSession(uint32_t context_id, void* context, uint32_t group) {
   Stats().Add(StatId::kCounterSessionsFailed);
   parts_.tally->session_failures.fetch_add(1, std::memory_order_relaxed);
   PostSession(*slot, CounterOutcome::kFailed, failure.result);
-  const std::string call = failure.call == nullptr ? "cuCtxPushCurrent" : failure.call;
+  const std::string call = failure.call;
   if (device != devices_.end() && !std::exchange(device->access_told, true)) {
-    RefuseAccess(device_id, failure.failed() ? failure.result : CUPTI_ERROR_UNKNOWN, call.c_str());
+    RefuseAccess(device_id, failure.result, failure.call);
   }
   if (AccessStateOf(failure.result) == CounterAccessState::kNotPermitted) {
     TurnOff();
@@ -528,18 +645,30 @@ bool Sampler::OpenSession(uint32_t context_id, void* context, uint32_t group) {
   return false;
 }
 
+// Contexts with a session of ours wait for it when they go.
+void Sampler::LetContextsGo() noexcept {
+  touches_contexts_.store(!slots_.empty() || !left_open_.empty(), std::memory_order_seq_cst);
+}
+
 bool Sampler::OpenWindow(uint32_t group, uint64_t cost_limit_ns) {
   parts_.contexts->ForEachId([&](uint32_t, uint32_t device_id, void*) { AddDevice(device_id); });
   touches_contexts_.store(true, std::memory_order_seq_cst);
-  const uint64_t begin_ns = MonotonicNs();
+  rotation_cost_ns_ = 0;
   bool opened = false;
-  if (contexts_ending_.load(std::memory_order_seq_cst) == 0 && Quiesce(std::min(cost_limit_ns, kLongestHoldNs), true)) {
+  const bool quiet =
+      contexts_ending_.load(std::memory_order_seq_cst) == 0 && Quiesce(std::min(cost_limit_ns, kLongestHoldNs), true);
+  // After a device that was not quiet in time the next try has to wait, longer every time.
+  quiet_pause_ns_ = quiet ? 0 : std::clamp(quiet_pause_ns_ * 2, kFirstQuietPauseNs, kLongestQuietPauseNs);
+  next_quiet_ns_ = MonotonicNs() + quiet_pause_ns_;
+  if (quiet) {
     const uint64_t quiet_ns = MonotonicNs();
     ++turn_;
     const auto contexts = EligibleContexts();
     if (!contexts.empty() && contexts_ending_.load(std::memory_order_seq_cst) == 0 &&
         parts_.recording->SwitchTo(WindowKind::kTiming, WindowKind::kCounters)) {
-      for (const auto& [context_id, context] : contexts) opened = OpenSession(context_id, context, group) || opened;
+      for (const auto& [context_id, context] : contexts) {
+        if (stage_ != Stage::kOff) opened = OpenSession(context_id, context, group) || opened;
+      }
       if (opened) {
         group_ = group;
         in_counters_ = true;
@@ -551,10 +680,9 @@ bool Sampler::OpenWindow(uint32_t group, uint64_t cost_limit_ns) {
       }
     }
     Resume();
-    parts_.tally->Spend(MonotonicNs() - quiet_ns);
+    Spend(MonotonicNs() - quiet_ns);
   }
-  open_ns_ = MonotonicNs() - begin_ns;
-  if (!opened) touches_contexts_.store(false, std::memory_order_seq_cst);
+  if (!opened) LetContextsGo();
   return opened;
 }
 
@@ -602,7 +730,7 @@ void Sampler::ReadValues(const Slot& slot, std::vector<RangeValues> values) {
   if (!item.ranges.empty()) parts_.writer->PostCounters(std::move(item));
 }
 
-void Sampler::PostSession(const Slot& slot, CounterOutcome outcome, int result) {
+void Sampler::PostSession(const Slot& slot, CounterOutcome outcome, int result, bool in_use) {
   CounterSessionRecord record;
   record.session_id = slot.armed.session_id;
   record.window_id = slot.window_id;
@@ -613,6 +741,7 @@ void Sampler::PostSession(const Slot& slot, CounterOutcome outcome, int result) 
   record.outcome = outcome;
   record.cupti_result = static_cast<uint64_t>(result);
   record.range_count = slot.session->next_order();
+  if (in_use) return parts_.writer->PostCounters(record);
   record.push_ns = slot.armed.push_ns;
   record.pop_ns = slot.armed.pop_ns;
   record.idle_wait_ns = slot.armed.idle_wait_ns;
@@ -635,8 +764,8 @@ void Sampler::CloseSession(Slot* slot, CounterOutcome outcome) {
     // The range of an abandoned launch, which has ended by now.
     if (slot->armed.abandoned.load(std::memory_order_acquire)) (void)slot->session->Pop();
     failure = slot->session->Close(&values, &peaks);
-    if (slot->armed.done != nullptr && parts_.cuda->cuEventDestroy_v2 != nullptr) {
-      (void)parts_.cuda->cuEventDestroy_v2(slot->armed.done);
+    for (const CUevent event : {slot->armed.done, slot->armed.idle}) {
+      if (event != nullptr && parts_.cuda->cuEventDestroy_v2 != nullptr) (void)parts_.cuda->cuEventDestroy_v2(event);
     }
   });
   if (!entered) {
@@ -668,7 +797,6 @@ void Sampler::CloseSession(Slot* slot, CounterOutcome outcome) {
 }
 
 void Sampler::CloseWindow(bool back_to_timing) {
-  const uint64_t begin_ns = MonotonicNs();
   const bool ending = finish_.load(std::memory_order_acquire) || contexts_ending_.load(std::memory_order_seq_cst) != 0;
   parts_.launches->Forbid();
   const bool no_range = parts_.launches->Disarm(ending ? kLastHoldNs : kRangeEndNs);
@@ -698,18 +826,23 @@ void Sampler::CloseWindow(bool back_to_timing) {
   }
   if (quiet) {
     Resume();
-    parts_.tally->Spend(MonotonicNs() - quiet_ns);
+    Spend(MonotonicNs() - quiet_ns);
   }
-  parts_.tally->rotation_ns.Add(open_ns_ + (MonotonicNs() - begin_ns));
-  if (left_open_.empty()) touches_contexts_.store(false, std::memory_order_seq_cst);
+  parts_.tally->rotation_ns.Add(rotation_cost_ns_);
+  LetContextsGo();
 }
 
 // Sessions that were left open are ended once the device is quiet; until then their contexts get no other.
 void Sampler::Recover() {
   recovery_pause_ns_ = std::clamp(recovery_pause_ns_ * 2, kFirstRecoveryPauseNs, kLongestRecoveryPauseNs);
   next_recovery_ns_ = MonotonicNs() + recovery_pause_ns_;
+  // A launch that was abandoned may never end; a session that only found no quiet moment is worth more.
+  const bool only_abandoned = std::all_of(left_open_.begin(), left_open_.end(), [](const auto& slot) {
+    return slot->armed.abandoned.load(std::memory_order_acquire);
+  });
+  const uint64_t recovery_hold_ns = recovery_pause_ns_ / (only_abandoned ? 160 : 8);
   touches_contexts_.store(true, std::memory_order_seq_cst);
-  if (contexts_ending_.load(std::memory_order_seq_cst) == 0 && Quiesce(kShortestSleepNs, false)) {
+  if (contexts_ending_.load(std::memory_order_seq_cst) == 0 && Quiesce(recovery_hold_ns, false)) {
     const uint64_t quiet_ns = MonotonicNs();
     std::erase_if(left_open_, [&](const std::unique_ptr<Slot>& slot) {
       if (slot->armed.context_lost.load(std::memory_order_acquire)) return false;
@@ -718,15 +851,18 @@ void Sampler::Recover() {
       return true;
     });
     Resume();
-    parts_.tally->Spend(MonotonicNs() - quiet_ns);
+    Spend(MonotonicNs() - quiet_ns);
   }
-  touches_contexts_.store(false, std::memory_order_seq_cst);
+  LetContextsGo();
 }
 
 // The last chance: what cannot be read now is lost.
 void Sampler::EndSessions() {
   if (left_open_.empty()) return;
   const bool quiet = Quiesce(kLastHoldNs, false);
+  const uint64_t quiet_ns = MonotonicNs();
+  // Then its launch goes on writing to its session.
+  const bool in_use = parts_.launches->range_open();
   for (auto& slot : left_open_) {
     const bool abandoned = slot->armed.abandoned.load(std::memory_order_acquire);
     if (quiet && !slot->armed.context_lost.load(std::memory_order_acquire)) {
@@ -734,13 +870,17 @@ void Sampler::EndSessions() {
       continue;
     }
     Stats().Add(StatId::kCounterRangesLost, slot->session->next_order());
-    slot->session->Abandon();
-    PostSession(*slot, abandoned ? CounterOutcome::kAbandoned : CounterOutcome::kContextGone, 0);
+    if (!in_use) slot->session->Abandon();
+    PostSession(*slot, abandoned || in_use ? CounterOutcome::kAbandoned : CounterOutcome::kContextGone, 0, in_use);
+    given_up_.emplace_back(slot->armed.device_id, slot->armed.context_id);
     // A launch callback may still look at it: its memory stays.
     (void)slot.release();
   }
   left_open_.clear();
-  if (quiet) Resume();
+  if (quiet) {
+    Resume();
+    Spend(MonotonicNs() - quiet_ns);
+  }
 }
 
 void Sampler::BeforeContextEnds() noexcept {

@@ -16,6 +16,8 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "inject/config.h"
@@ -38,7 +40,7 @@ class Sampler {
     const Config* config = nullptr;
     const CuptiApi* cupti = nullptr;
     const CudaApi* cuda = nullptr;
-    const ThreadQueues* queues = nullptr;
+    ThreadQueues* queues = nullptr;
     const ContextTable* contexts = nullptr;
     const StreamTable* streams = nullptr;
     const ContextBehaviour* behaviour = nullptr;
@@ -51,6 +53,9 @@ class Sampler {
     SamplingWatchdog* watchdog = nullptr;
     SamplingTally* tally = nullptr;
     LaunchSampler* launches = nullptr;
+    // Fills both tables from the libcupti at a path; null: with what LoadProfilerHost and LoadRangeProfiler find there.
+    bool (*load_apis)(const std::string& cupti_path, ProfilerHostApi* host, RangeProfilerApi* range,
+                      std::vector<std::string>* problems) = nullptr;
     ReplaySampler* replay = nullptr;  // Null: GPUEXEC_REPLAY=off.
     uint64_t start_monotonic_ns = 0;
   };
@@ -89,11 +94,13 @@ class Sampler {
   };
   enum class Stage { kWaiting, kSampling, kOff };
 
+  void Work();
+  void LetGo() noexcept;
   // Each returns when the thread should look again.
   uint64_t StepOnce();
   uint64_t Decide();
 
-  bool Prepare();
+  bool Prepare(uint32_t device_id);
   bool LoadApis(uint32_t device_id);
   bool CheckDevice(uint32_t device_id, std::string* chip);
   void PlanFor(uint32_t device_id, const std::string& chip);
@@ -105,8 +112,12 @@ class Sampler {
   // A context of each device that may be sampled now.
   std::vector<std::pair<uint32_t, void*>> EligibleContexts() const;
   bool MayHaveSession(uint32_t context_id, const void* context) const;
+  bool HasOpenSession(uint32_t device_id) const;
+  void NoteContexts();
   bool Quiesce(uint64_t limit_ns, bool patient);
   void Resume() noexcept;
+  void Spend(uint64_t ns) noexcept;
+  void LetContextsGo() noexcept;
   bool AllIdle();
   template <typename Body>
   bool WithContext(CUcontext context, Body&& body);
@@ -118,7 +129,8 @@ class Sampler {
   void ReadValues(const Slot& slot, std::vector<RangeValues> values);
   void NoteTensor(uint32_t place, uint32_t group, const std::vector<std::string>& metrics,
                   const std::vector<double>& values);
-  void PostSession(const Slot& slot, CounterOutcome outcome, int result);
+  // `in_use`: a launch has a range in it, and goes on writing what it costs.
+  void PostSession(const Slot& slot, CounterOutcome outcome, int result, bool in_use = false);
   void Recover();
   void EndSessions();
 
@@ -142,12 +154,22 @@ class Sampler {
   bool in_counters_ = false;
   bool window_is_lost_ = false;  // The schedule has to be told that its window is over.
   uint32_t group_ = 0;
-  uint64_t open_ns_ = 0;                          // What opening the present window took.
-  std::vector<std::unique_ptr<Slot>> slots_;      // Armed.
+  bool holds_ = false;                        // Launches are held and the gate of captures entered, by us.
+  bool waits_for_budget_ = false;             // A window would be open, or ranges allowed, if there were more of it.
+  uint64_t rotation_cost_ns_ = 0;             // Of the present window so far: what the program waited for it.
+  std::vector<std::unique_ptr<Slot>> slots_;  // Armed.
   std::vector<std::unique_ptr<Slot>> left_open_;  // To be closed when the device is idle: abandoned, or it was busy.
+  std::vector<std::pair<uint32_t, uint32_t>> given_up_;  // Sessions that will never end: their device and context.
+  std::unordered_set<uint32_t> noted_contexts_;
   uint64_t next_rank_ns_ = 0;
-  uint32_t turn_ = 0;                                    // Several contexts of a device take turns.
+  uint32_t turn_ = 0;  // Several contexts of a device take turns.
+  // Of each context, by its id: an event with which it is asked whether it is idle. Its context takes it along.
+  std::unordered_map<uint32_t, CUevent> idle_events_;
   std::unordered_map<uint32_t, TensorEvidence> tensor_;  // By place in the needs.
+  // How long launches are held for a change of windows, and when the next one may be tried.
+  uint64_t hold_ns_ = 50'000'000;
+  uint64_t quiet_pause_ns_ = 0;
+  uint64_t next_quiet_ns_ = 0;
   uint64_t next_recovery_ns_ = 0;
   uint64_t recovery_pause_ns_ = 0;
 };

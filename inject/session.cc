@@ -582,6 +582,7 @@ void AttachParts(Session& session, uint64_t start_ns) {
     router_parts.replay = &session.sampling.replay;
     router_parts.cuda = &session.cuda;
     router_parts.sampler = &session.sampling.launches;
+    router_parts.graphs = &session.sampling.graphs;
     router_parts.context_ends = OnContextEnds;
   }
   session.router.Attach(router_parts);

@@ -6,7 +6,6 @@
 
 #include "inject/boundary.h"
 #include "inject/clock.h"
-#include "inject/launch_sampler.h"
 #include "inject/log.h"
 #include "inject/nvtx_handler.h"
 
