@@ -3,9 +3,9 @@
   check_cost.py --inject LIBRARY --scratch DIR --samples FILE [--pairs N] [--steps N] [--long-steps N] [--seconds N]
 
 A pair is the program bare, under gpuexec (core set, GPUEXEC_BUDGET=off) and under ncu (`--filter-mode per-launch-config -c 1`,
-the metrics of the groups that gpuexec planned). What gpuexec adds is its time inside calls (the sessions of the trace) and
-what the steps that overlap a counter window, or a switch, took longer than a usual step, of the run or of the bare one. The
-bar is on their sum, although calls on the program's threads are inside of steps; the larger of the two is a second figure.
+the metrics of the groups that gpuexec counted). What gpuexec adds is its time inside calls (the sessions of the trace) and
+what the steps that overlap a counter window, or a switch, took longer than a usual step outside of them, of the same run:
+times of two processes are not alike enough to tell milliseconds a step (against a bare step is another figure). The bar is on their sum, although calls on the program's threads are inside of steps; the larger of the two is a second figure.
 What ncu adds is the wall time of the process beyond the bare one; of the steps alone, as a second figure.
 
 Where the steps end before every group has been counted, that is said, and a longer run (--long-steps) tells what the whole
@@ -70,8 +70,7 @@ def counter_spans(counters):
 
 
 class Added:
-    """Seconds that counters added to a run. `bare_step_s`: a usual step without gpuexec. Kernel activity is off in counter
-    windows, so that a step there would be shorter than the run's others; what is longer than a bare step counts as added."""
+    """Seconds that counters added to a run. `bare_step_s`: a usual step without gpuexec."""
 
     def __init__(self, run, trace, bare_step_s=None):
         counters = trace.counters
@@ -84,8 +83,8 @@ class Added:
             (inside if in_window or last_inside else outside).append((step[1] - step[0]) / 1e9)
             last_inside = in_window
         self.usual_step_s = statistics.median(outside or inside)
-        reference_s = min(self.usual_step_s, bare_step_s or self.usual_step_s)
-        self.slowdown_s = sum(inside) - len(inside) * reference_s
+        self.slowdown_s = sum(inside) - len(inside) * self.usual_step_s
+        self.slowdown_to_bare_s = sum(inside) - len(inside) * (bare_step_s or self.usual_step_s)
         self.steps_inside = len(inside)
         self.program_calls_s = sum(session.program_ns for session in counters.sessions.values()) / 1e9
         self.switch_calls_s = sum(session.switch_ns for session in counters.sessions.values()) / 1e9
@@ -106,12 +105,16 @@ def under_gpuexec(arguments, name, steps, bare_step_s):
     return run, trace, Added(run, trace, bare_step_s)
 
 
-def planned_metrics(trace):
+def counted_metrics(trace):
+    """Of the groups that have samples: ncu is not asked for more than gpuexec counted."""
     metrics = []
-    for group in trace.counters.planned_groups() or trace.counters.groups.values():
+    counted = {sample.group_iid for sample in trace.counters.samples}
+    for iid, group in trace.counters.groups.items():
+        if iid not in counted:
+            continue
         metrics += [m for m in group.metrics if m not in metrics and not m.endswith(".peak_sustained")]
     if not metrics:
-        raise ValueError("the trace has no groups of metrics")
+        raise ValueError("the trace has no samples")
     return metrics
 
 
@@ -155,7 +158,7 @@ def main():
                     break
                 bare = Run(arguments, f"bare_{number}", arguments.steps)
                 ours, trace, added = under_gpuexec(arguments, f"gpuexec_{number}", arguments.steps, bare.usual_step_s)
-                theirs = under_ncu(arguments, f"ncu_{number}", planned_metrics(trace))
+                theirs = under_ncu(arguments, f"ncu_{number}", counted_metrics(trace))
                 pairs.append((bare, ours, added, theirs))
                 print(number, f"{bare.wall_s:.3f}", f"{bare.loop_s:.3f}", f"{ours.wall_s:.3f}", f"{ours.loop_s:.3f}",
                       f"{added.program_calls_s:.4f}", f"{added.switch_calls_s:.4f}", f"{added.slowdown_s:.4f}",
@@ -186,6 +189,7 @@ def main():
     rows.add(f"{label}: times cheaper than ncu, of ncu the steps alone", "-", spread(ratios(ncu_loop_added, most)), True)
     rows.add(f"{label}: seconds added, gpuexec: calls; slowdown of steps", "-",
              f"{spread([p[2].calls_s for p in pairs], 3)}; {spread([p[2].slowdown_s for p in pairs], 3)}", True)
+    rows.add(f"{label}: slowdown of these steps against a bare step, s", "-", spread([p[2].slowdown_to_bare_s for p in pairs], 3), True)
     rows.add(f"{label}: of the calls on the program's threads; switching", "-",
              f"{spread([p[2].program_calls_s for p in pairs], 3)}; {spread([p[2].switch_calls_s for p in pairs], 3)}", True)
     rows.add(f"{label}: seconds added, ncu: process; steps", "-", f"{spread(ncu_added, 2)}; {spread(ncu_loop_added, 2)}", True)
