@@ -189,6 +189,8 @@ void CallBookkeeping::OnPeerAccess(uint32_t cbid, const CUpti_CallbackData& data
       if (prop == nullptr) return;
       if (prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
         if (!IsOwnDevice(prop->location.id, data)) NotePeer(nullptr);
+        // That CUPTI restores what is mapped piece by piece is written nowhere.
+        NoteReplay(ReplayObstacle::kUnknown);
       } else {
         NoteReplay(ReplayObstacle::kHostMapped);
       }

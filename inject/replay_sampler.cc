@@ -272,6 +272,7 @@ void ReplaySampler::After(ThreadState* thread, uint32_t result) noexcept {
   parts_.watchdog->Leave(open_.watched);
   thread->replayed_correlation_id = 0;
   const uint64_t begin_ns = MonotonicNs();
+  open_.launch_took_ns = begin_ns - open_.launch_ns;
   Guarded([&] { Read(thread, result); });
   const uint64_t end_ns = MonotonicNs();
   // All passes but one are ours; how long one takes is not known.
@@ -321,6 +322,7 @@ void ReplaySampler::Post(ThreadState* thread, const std::vector<double>* values,
     if (std::exchange(first, false)) {
       const RangeSessionCosts& costs = open_.session->costs();
       session.idle_wait_ns = open_.idle_wait_ns;
+      session.completion_wait_ns = open_.launch_took_ns;
       session.enable_ns = costs.enable_ns;
       session.start_ns = costs.start_ns;
       session.stop_ns = costs.stop_ns;

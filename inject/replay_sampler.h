@@ -113,8 +113,9 @@ class ReplaySampler {
     const ReplayConfig* config = nullptr;
     std::unique_ptr<RangeSession> session;
     uint64_t begin_ns = 0;
-    uint64_t spent_ns = 0;   // Before the launch.
-    uint64_t launch_ns = 0;  // When the driver's function began.
+    uint64_t spent_ns = 0;        // Before the launch.
+    uint64_t launch_ns = 0;       // When the driver's function began.
+    uint64_t launch_took_ns = 0;  // With all passes.
     uint64_t idle_wait_ns = 0;
     uint64_t overrun_count = 0;
     uint32_t window_id = 0;

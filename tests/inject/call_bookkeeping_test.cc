@@ -435,7 +435,8 @@ TEST_F(CallBookkeepingTest, AccessForTheOwnDeviceAloneIsNoPeerAccess) {
   Call(CUPTI_DRIVER_TRACE_CBID_cuMemCreate, &create);
   EXPECT_EQ(Denied(kContext), DenyReason::kNone);
   const char* why = nullptr;
-  EXPECT_TRUE(replay_.MayReplay(1, 2, &why)) << why;
+  EXPECT_FALSE(replay_.MayReplay(1, 2, &why)) << "nobody says that replay restores it";
+  EXPECT_FALSE(replay_.Has(ReplayObstacle::kPeer));
 }
 
 TEST_F(CallBookkeepingTest, AccessForAnotherDeviceIsPeerAccessOfAllContexts) {
