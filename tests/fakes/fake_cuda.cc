@@ -50,8 +50,8 @@ CUresult TracedAnywhere(uint32_t callback_id, const char* name, const Params* pa
   return call.result;
 }
 
-// As above, for functions that have no place inside a launch callback: all but those that ask
-// whether a stream is idle.
+// As above, for functions that have no place inside a launch callback: all but those that ask whether a stream is idle
+// or how much memory is free.
 template <typename Params, typename Body>
 CUresult Traced(uint32_t callback_id, const char* name, const Params* params, const char* symbol, const Body& body) {
   CheckManners(name, false);
@@ -820,10 +820,10 @@ GX_EXPORT CUresult cuMulticastBindMem(CUmemGenericAllocationHandle handle, size_
 
 GX_EXPORT CUresult cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes) {
   const cuMemGetInfo_v2_params params{free_bytes, total_bytes};
-  return Traced(GX_CBID(cuMemGetInfo_v2), "cuMemGetInfo_v2", &params, nullptr, [&](uint32_t) {
+  return TracedAnywhere(GX_CBID(cuMemGetInfo_v2), "cuMemGetInfo_v2", &params, nullptr, [&](uint32_t) {
     if (Driver().Current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     *total_bytes = size_t{140} << 30;
-    *free_bytes = size_t{100} << 30;
+    *free_bytes = *total_bytes - (static_cast<size_t>(GetScenario().memory_used_mib) << 20);
     return CUDA_SUCCESS;
   });
 }

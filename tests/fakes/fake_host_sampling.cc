@@ -259,6 +259,27 @@ void Behaviour(const Options& options) {
   std::printf("behaved as %s\n", what.c_str());
 }
 
+// rare kernels=5 times=1 memory=device|mapped pause_ms=0 kernel_us=20 extra_stream=0: each kernel that often, one after
+// the other, in the default stream.
+void Rare(const Options& options) {
+  Program program = StartContext(options);
+  LoadNamedKernels(KernelsOf(options), &program);
+  if (options.Text("memory", "device") == "mapped") {
+    void* memory = nullptr;
+    GX_CHECK(cuMemHostAlloc(&memory, 1 << 20, 2));
+  }
+  CUstream extra = nullptr;
+  if (options.Number("extra_stream", 0) != 0) GX_CHECK(cuStreamCreate(&extra, CU_STREAM_NON_BLOCKING));
+  for (int i = 0; i < options.Number("times", 1); ++i) {
+    for (size_t kernel = 0; kernel < program.functions.size(); ++kernel) {
+      Check(LaunchSampled(program, kernel, nullptr, options.Number("cooperative", 0) != 0), "launch");
+      GX_CHECK(cuCtxSynchronize());
+      usleep(static_cast<useconds_t>(options.Number("pause_ms", 0)) * 1000);
+    }
+  }
+  std::printf("rare\n");
+}
+
 // async: copies, fills, an event and a host function on a stream, behind a kernel that waits for the host.
 void Async(const Options& options) {
   Program program = StartContext(options);
@@ -303,7 +324,7 @@ void Forbidden(const Options& options) {
 const Scenarios& SamplingScenarios() {
   static const auto& scenarios = *new Scenarios{
       {"sampled", Sampled}, {"spin", Spin},           {"capture", Capture}, {"replay", Replay},       {"reset", Reset},
-      {"pair", Pair},       {"behaviour", Behaviour}, {"async", Async},     {"forbidden", Forbidden},
+      {"pair", Pair},       {"behaviour", Behaviour}, {"async", Async},     {"forbidden", Forbidden}, {"rare", Rare},
   };
   return scenarios;
 }

@@ -106,7 +106,8 @@ double Evaluate(const std::string& metric, const DecodedRange& range) {
   const std::string counter = metric.substr(0, metric.find('.'));
   for (size_t i = 0; i < range.setup->metrics.size(); ++i) {
     const std::string& configured = range.setup->metrics[i];
-    if (range.setup->passes[i] != 0 || configured.substr(0, configured.find('.')) != counter || IsPeak(configured)) {
+    const bool missed = range.setup->passes[i] != 0 && !range.replayed;
+    if (missed || configured.substr(0, configured.find('.')) != counter || IsPeak(configured)) {
       continue;
     }
     return MetricValue(metric, range.counted, range.first);

@@ -39,6 +39,7 @@ struct CounterDataRange {
   CountedWork counted;
   bool first = false;
   bool void_values = false;
+  bool replayed = false;
 };
 
 size_t CounterDataBytes(uint64_t max_range_count) {
@@ -77,6 +78,7 @@ struct RangeObject {
   uint32_t context_id = 0;
   std::shared_ptr<const CounterSetup> setup;  // Null: not configured.
   bool reconfigured = false;
+  bool replays = false;  // Ranges of its own around single kernels, which it runs once for each pass.
   uint8_t* image = nullptr;
   size_t image_bytes = 0;
   size_t max_range_count = 0;
@@ -141,7 +143,8 @@ class RangeProfilers {
     CounterDataHeader header;
     if (setup == nullptr || !ReadHeader(params.pCounterDataImage, params.counterDataImageSize, &header) ||
         header.object_id != object->id || params.maxRangesPerPass == 0 || params.numNestingLevels != 1 ||
-        params.range != CUPTI_UserRange || params.replayMode != CUPTI_UserReplay) {
+        !((params.range == CUPTI_UserRange && params.replayMode == CUPTI_UserReplay) ||
+          (params.range == CUPTI_AutoRange && params.replayMode == CUPTI_KernelReplay))) {
       return CUPTI_ERROR_INVALID_PARAMETER;
     }
     if (object->started) return CUPTI_ERROR_INVALID_OPERATION;
@@ -156,7 +159,8 @@ class RangeProfilers {
       LogViolation("a second configuration of a range profiler object: every value is NaN");
       object->reconfigured = true;
     }
-    if (setup->pass_count > 1) LogViolation("a configuration of several passes in user replay");
+    object->replays = params.replayMode == CUPTI_KernelReplay;
+    if (setup->pass_count > 1 && !object->replays) LogViolation("a configuration of several passes in user replay");
     object->setup = setup;
     object->image = params.pCounterDataImage;
     object->image_bytes = params.counterDataImageSize;
@@ -207,6 +211,10 @@ class RangeProfilers {
   CUptiResult Push(RangeObject* object, const char* name) {
     if (!object->started || name == nullptr || std::strlen(name) >= kRangeNameBytes) {
       return CUPTI_ERROR_INVALID_PARAMETER;
+    }
+    if (object->replays) {
+      LogViolation("cuptiRangeProfilerPushRange in a session of kernel replay");
+      return CUPTI_ERROR_INVALID_OPERATION;
     }
     if (object->range_open) {
       LogDisorder("cuptiRangeProfilerPushRange inside a range");
@@ -269,7 +277,8 @@ class RangeProfilers {
       CounterDataRange decoded;
       std::strncpy(decoded.name, range.name.c_str(), kRangeNameBytes - 1);
       decoded.counted = range.counted;
-      decoded.first = header.range_count == 0;
+      decoded.first = header.range_count == 0 && !object->replays;
+      decoded.replayed = object->replays;
       decoded.void_values = object->reconfigured;
       std::memcpy(object->image + CounterDataBytes(header.range_count), &decoded, sizeof(decoded));
       ++header.range_count;
@@ -283,7 +292,10 @@ class RangeProfilers {
     if (enabled_count_.load() == 0) return;
     std::lock_guard lock(mutex_);
     for (const auto& [handle, object] : objects_) {
-      if (!object->range_open || object->context_id != work.context_id) continue;
+      if (object->context_id != work.context_id) continue;
+      if (object->replays && object->started && work.kind == WorkKind::kKernel)
+        CountReplayed(object, work, contaminated);
+      if (!object->range_open) continue;
       CountedWork* counted = &object->ranges[object->open_index].counted;
       if (work.kind == WorkKind::kKernel) {
         // What comes later into a range that was given up on (its kernel did not end) harms nobody.
@@ -301,7 +313,9 @@ class RangeProfilers {
     if (enabled_count_.load() == 0) return false;
     std::lock_guard lock(mutex_);
     return std::any_of(objects_.begin(), objects_.end(), [context_id](const auto& entry) {
-      return entry.second->context_id == context_id && entry.second->range_open && entry.second->setup->has_sass;
+      const RangeObject& object = *entry.second;
+      return object.context_id == context_id &&
+             ((object.replays && object.started) || (object.range_open && object.setup->has_sass));
     });
   }
 
@@ -346,6 +360,25 @@ class RangeProfilers {
   }
 
  private:
+  // Requires the lock. The real library did not survive a second launch in such a session.
+  static void CountReplayed(RangeObject* object, const Work& work, bool contaminated) {
+    if (object->ranges.size() >= object->max_range_count) {
+      LogViolation("a second launch in a session of kernel replay");
+      return;
+    }
+    if (contaminated) LogViolation("a kernel is replayed while kernel activity is on");
+    Range& range = object->ranges.emplace_back();
+    range.name = std::to_string(object->ranges.size() - 1);
+    CountKernel(work.name, work.shape.grid, work.shape.block, work.attributes.duration_ns, contaminated,
+                &range.counted);
+    LogLine("replay")
+        .Add("object", object->id)
+        .Add("context", object->context_id)
+        .Add("kernel", work.name)
+        .Add("passes", object->setup->pass_count)
+        .Add("metrics", object->setup->metrics.size());
+  }
+
   std::mutex mutex_;
   uint64_t next_id_ = 0;
   std::atomic<int> enabled_count_{0};
@@ -376,6 +409,7 @@ bool ReadCounterData(const uint8_t* image, size_t image_bytes, size_t range_inde
   range->counted = stored.counted;
   range->first = stored.first;
   range->void_values = stored.void_values;
+  range->replayed = stored.replayed;
   return range->setup != nullptr;
 }
 

@@ -17,7 +17,7 @@ namespace gx::fakes {
 
 // Work that starts in a context: counted by the range that is open there. `contaminated`: kernel activity is on.
 void CountInOpenRanges(const Work& work, bool contaminated);
-// Whether a launch in the context returns only when its kernel has ended: patched code counts it.
+// Whether a launch in the context returns only when its kernel has ended: patched code counts it, or it is replayed.
 bool RangeBlocksLaunches(uint32_t context_id);
 // The context is about to go: with counters armed the real library crashes later.
 void CheckNoSession(uint32_t context_id);
@@ -29,6 +29,7 @@ struct DecodedRange {
   CountedWork counted;
   bool first = false;
   bool void_values = false;  // NaN for everything.
+  bool replayed = false;     // All passes were made.
 };
 // False: no such image or range.
 bool ReadCounterData(const uint8_t* image, size_t image_bytes, size_t range_index, DecodedRange* range);

@@ -106,6 +106,7 @@ const std::vector<Variable>& Variables() {
       {"FAKE_HANG", [](std::string_view v, Scenario* s) { return ParseHangs(v, &s->hangs); }},
       {"FAKE_CUPTI_COUNTERS", ParseCounters},
       {"FAKE_CUPTI_START_US", [](std::string_view v, Scenario* s) { return StoreNumber(v, &s->counter_start_us); }},
+      {"FAKE_GPU_USED_MIB", [](std::string_view v, Scenario* s) { return StoreNumber(v, &s->memory_used_mib); }},
       {"FAKE_CUPTI_RANGE_US", [](std::string_view v, Scenario* s) { return StoreNumber(v, &s->counter_range_us); }},
       {"FAKE_CUPTI_FLUSH_HANGS", [](std::string_view v, Scenario* s) { return StoreNumber(v, &s->flush_hangs); }},
   };

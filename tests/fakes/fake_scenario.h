@@ -29,6 +29,8 @@ struct Scenario {
   std::string log_path;
   // FAKE_GPU_DEVICES: how many devices there are.
   int device_count = 2;
+  // FAKE_GPU_USED_MIB: memory in use, of each device.
+  uint64_t memory_used_mib = 1024;
   // FAKE_FAIL: comma-separated FailureRules.
   std::vector<FailureRule> failures;
 
