@@ -48,6 +48,14 @@ class Builder {
     for (const auto& track : packet.track()) MergeInto(&tracks_, track.iid(), track);
     for (const auto& attributes : packet.kernel_attributes()) MergeInto(&attributes_, attributes.iid(), attributes);
     for (const auto& domain : packet.nvtx_domain()) domains_[domain.iid()] = domain.name();
+    for (const auto& group : packet.counter_group()) MergeInto(&view_->counter_groups, group.iid(), group);
+    for (const auto& session : packet.counter_session()) {
+      view_->counter_sessions[session.session_id()] = session;  // The last one holds.
+    }
+    Append(packet.counter_plan(), &view_->counter_plans);
+    Append(packet.counter_access(), &view_->counter_access);
+    Append(packet.counter_denial(), &view_->counter_denials);
+    Append(packet.device_peaks(), &view_->device_peaks);
     Append(packet.graph_node(), &view_->graph_nodes);
     Append(packet.device_sample(), &view_->device_samples);
     Append(packet.clock_pair(), &view_->clock_pairs);
@@ -108,6 +116,7 @@ class Builder {
     }
     for (const auto& batch : packet.synchronization_batch()) Append(testing::Decode(batch), &view_->synchronizations);
     for (const auto& batch : packet.overhead_batch()) Append(testing::Decode(batch), &view_->overheads);
+    for (const auto& batch : packet.counter_batch()) Append(testing::Decode(batch), &view_->counter_samples);
     for (const auto& batch : packet.nvtx_event_batch()) {
       for (const auto& record : testing::Decode(batch)) view_->nvtx.emplace_back().record = record;
     }

@@ -69,6 +69,14 @@ struct TraceView {
   std::vector<gpuexec::v1::DeviceSample> device_samples;
   std::vector<gpuexec::v1::ClockPair> clock_pairs;
   std::vector<gpuexec::v1::KernelSummary> kernel_summaries;
+  // Hardware counters.
+  std::map<uint64_t, gpuexec::v1::CounterGroup> counter_groups;
+  std::vector<gpuexec::v1::CounterPlan> counter_plans;
+  std::map<uint64_t, gpuexec::v1::CounterSession> counter_sessions;
+  std::vector<inject::CounterSampleRecord> counter_samples;
+  std::vector<gpuexec::v1::CounterAccess> counter_access;
+  std::vector<gpuexec::v1::CounterDenial> counter_denials;
+  std::vector<gpuexec::v1::DevicePeaks> device_peaks;
   std::map<gpuexec::v1::StatId, uint64_t> stats;
   // Texts of all diagnostics, a line each.
   std::string diagnostics;

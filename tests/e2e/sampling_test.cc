@@ -1,0 +1,188 @@
+// Hardware counters of the running program, from its first launch to the trace: samples are those of their launches,
+// timing and counting keep apart, every signature that matters has its samples.
+#include "tests/e2e/sampling.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gx::e2e {
+namespace {
+
+namespace v1 = gpuexec::v1;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Ge;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class Sampling : public SamplingTest {};
+
+// Good samples of each kernel in each group.
+std::map<std::pair<std::string, std::string>, size_t> SampleCounts(const TraceView& trace) {
+  std::map<std::pair<std::string, std::string>, size_t> counts;
+  for (const auto& sample : GoodSamples(trace)) ++counts[{GroupName(trace, sample), KernelName(trace, sample)}];
+  return counts;
+}
+
+TEST_F(Sampling, EverySignatureHasThreeSamplesOfEveryCoreGroup) {
+  const Capture capture = Sample({"sampled", "ms=1500"});
+  EXPECT_EQ(capture.result.out, "sampled\n");
+  ExpectWhole(capture);
+  ExpectWindowsApart(capture);
+  ExpectSamplesOfTheirLaunches(capture.trace);
+  const auto counts = SampleCounts(capture.trace);
+  for (const char* group : {"light+", "sass+", "issue"}) {
+    for (const char* kernel : {"_Z8sampled_0Pf", "_Z8sampled_1Pf", "_Z8sampled_2Pf"}) {
+      const auto found = counts.find({group, kernel});
+      EXPECT_TRUE(found != counts.end() && found->second >= 3) << group << " of " << kernel;
+    }
+  }
+  EXPECT_THAT(capture.trace.Complaints(), IsEmpty());
+  EXPECT_EQ(capture.trace.Stat(v1::STAT_COUNTER_NAN_VALUES), 0u);
+  EXPECT_EQ(capture.trace.Stat(v1::STAT_COUNTER_SAMPLES), capture.trace.counter_samples.size());
+  EXPECT_THAT(capture.trace.counter_denials, IsEmpty());
+}
+
+TEST_F(Sampling, AllOtherLaunchesAreTimedOnce) {
+  const Capture capture = Sample({"sampled", "ms=1500"});
+  EXPECT_THAT(capture.trace.counter_samples, Not(IsEmpty()));
+  std::set<uint64_t> timed;
+  for (const KernelRow& kernel : capture.trace.kernels) {
+    EXPECT_TRUE(timed.insert(kernel.record.correlation_id).second) << "timed twice";
+  }
+  for (const LaunchRow& launch : capture.trace.launches) {
+    const bool in_timing = capture.trace.windows.at(launch.record.window_id).kind() == v1::Window::KIND_TIMING;
+    EXPECT_EQ(timed.contains(launch.record.correlation_id), in_timing);
+  }
+}
+
+TEST_F(Sampling, TheFirstRangeOfASessionIsMarked) {
+  const Capture capture = Sample({"sampled", "ms=1000"});
+  std::set<uint64_t> sessions;
+  for (const auto& sample : capture.trace.counter_samples) {
+    EXPECT_EQ((sample.flags & v1::CounterBatch::FLAG_FIRST_OF_SESSION) != 0, sample.range_order == 0);
+    sessions.insert(sample.session_id);
+  }
+  EXPECT_THAT(sessions, SizeIs(Ge(3u)));
+}
+
+TEST_F(Sampling, TensorGroupsAreForKernelsWhoseTensorPipeWasActive) {
+  const Capture capture = Sample({"sampled", "ms=2000", "names=gemm"});
+  ExpectSamplesOfTheirLaunches(capture.trace);
+  EXPECT_THAT(GoodSamples(capture.trace, "tensor"), SizeIs(Ge(3u)));
+  const Capture plain = Sample({"sampled", "ms=1500"});
+  EXPECT_THAT(GoodSamples(plain.trace, "light+"), Not(IsEmpty()));
+  EXPECT_THAT(GoodSamples(plain.trace, "tensor"), IsEmpty());
+}
+
+TEST_F(Sampling, TheUsersOwnMetrics) {
+  const Capture capture =
+      Sample({"sampled", "ms=1000"}, {{"GPUEXEC_COUNTERS", "smsp__inst_executed.sum,smsp__no_such_thing.sum"}});
+  ExpectSamplesOfTheirLaunches(capture.trace);
+  EXPECT_THAT(GoodSamples(capture.trace, "user"), SizeIs(Ge(9u)));
+  ASSERT_THAT(capture.trace.counter_plans, SizeIs(1));
+  ASSERT_EQ(capture.trace.counter_plans[0].dropped_size(), 1);
+  EXPECT_EQ(capture.trace.counter_plans[0].dropped(0).name(), "smsp__no_such_thing.sum");
+  EXPECT_EQ(capture.trace.counter_plans[0].dropped(0).reason(), v1::DroppedMetric::REASON_DOES_NOT_EXIST);
+}
+
+TEST_F(Sampling, TheWholeFullSetInOnePassEach) {
+  const Capture capture = Sample({"sampled", "ms=5000", "names=gemm"}, {{"GPUEXEC_COUNTERS", "full"}});
+  ExpectSamplesOfTheirLaunches(capture.trace);
+  EXPECT_EQ(capture.trace.Stat(v1::STAT_COUNTER_NAN_VALUES), 0u);
+  std::set<std::string> groups;
+  for (const auto& sample : GoodSamples(capture.trace)) groups.insert(GroupName(capture.trace, sample));
+  for (const char* group : {"light+", "sass+", "st1", "lat", "lsu", "tensor", "st2", "xbar", "tma", "pipes_a"}) {
+    EXPECT_THAT(groups, Contains(group));
+  }
+}
+
+TEST_F(Sampling, PeaksOfTheDeviceAreToldOnce) {
+  const Capture capture = Sample({"sampled", "ms=1000"});
+  ASSERT_THAT(capture.trace.device_peaks, SizeIs(1));
+  std::map<std::string, double> peaks;
+  for (const auto& peak : capture.trace.device_peaks[0].peak()) peaks[peak.metric()] = peak.value();
+  EXPECT_EQ(peaks["dram__bytes.sum.peak_sustained"], 1504);
+  EXPECT_EQ(peaks["lts__t_sectors.sum.peak_sustained"], 132);
+  EXPECT_EQ(peaks["smsp__inst_executed.sum.peak_sustained"], 528);
+}
+
+TEST_F(Sampling, AGraphIsOneSampleOfAllItsKernels) {
+  const Capture capture = Sample({"replay", "ms=1500"});
+  EXPECT_EQ(capture.result.out, "replayed\n");
+  ExpectWhole(capture);
+  ExpectWindowsApart(capture);
+  ExpectSamplesOfTheirLaunches(capture.trace);
+  EXPECT_THAT(GoodSamples(capture.trace, "light+"), SizeIs(Ge(3u)));
+  for (const auto& sample : capture.trace.counter_samples) {
+    EXPECT_NE(sample.graph_exec_id, 0u);
+    EXPECT_EQ(sample.signature_iid, 0u);
+    EXPECT_EQ(WorkOf(capture.trace, sample).kernel_count, 8u);
+  }
+}
+
+TEST_F(Sampling, ThreadsAndStreamsOfOneContext) {
+  const Capture capture = Sample({"sampled", "ms=2000", "threads=3", "streams=2"});
+  EXPECT_EQ(capture.result.out, "sampled\n");
+  ExpectWhole(capture);
+  ExpectWindowsApart(capture);
+  ExpectSamplesOfTheirLaunches(capture.trace);
+  EXPECT_THAT(GoodSamples(capture.trace), Not(IsEmpty()));
+}
+
+TEST_F(Sampling, CopiesBetweenLaunchesAreInNoSample) {
+  const Capture capture = Sample({"sampled", "ms=2000", "copies=1"});
+  ExpectWhole(capture);
+  ExpectSamplesOfTheirLaunches(capture.trace);
+  EXPECT_THAT(GoodSamples(capture.trace), Not(IsEmpty()));
+}
+
+TEST_F(Sampling, ASampleNamesItsLaunch) {
+  const Capture capture = Sample({"sampled", "ms=1000"});
+  std::map<uint64_t, const LaunchRow*> launches;
+  for (const LaunchRow& launch : capture.trace.launches) launches[launch.record.correlation_id] = &launch;
+  EXPECT_THAT(capture.trace.counter_samples, Not(IsEmpty()));
+  for (const auto& sample : capture.trace.counter_samples) {
+    ASSERT_TRUE(launches.contains(sample.correlation_id));
+    const LaunchRow& launch = *launches[sample.correlation_id];
+    EXPECT_EQ(launch.record.enter_monotonic_ns, sample.enter_monotonic_ns);
+    EXPECT_EQ(launch.record.signature_iid, sample.signature_iid);
+    EXPECT_EQ(launch.record.thread_id, sample.thread_id);
+    EXPECT_EQ(launch.record.window_id, sample.window_id);
+    EXPECT_EQ(launch.track.context_id(), sample.context_id);
+  }
+}
+
+TEST_F(Sampling, TheBudgetEndsSampling) {
+  const Capture capture =
+      Sample({"sampled", "ms=3000", "kernels=9"},
+             {{"GPUEXEC_BUDGET", "0.1%"}, {"GPUEXEC_COUNTERS", "full"}, {"FAKE_CUPTI_START_US", "400000"}});
+  ExpectWhole(capture);
+  ExpectSamplesOfTheirLaunches(capture.trace);
+  // One round of at most 1.5 s is always allowed, and a switch of groups of 0.4 s may be begun in it.
+  EXPECT_THAT(capture.trace.counter_sessions, SizeIs(AllOf(Ge(1u), ::testing::Le(5u))));
+}
+
+TEST_F(Sampling, OffIsOff) {
+  const Capture capture = Sample({"sampled", "ms=300"}, {{"GPUEXEC_COUNTERS", "off"}});
+  ExpectWhole(capture);
+  EXPECT_THAT(capture.trace.counter_groups, IsEmpty());
+  EXPECT_THAT(capture.log.Of("cupti", "function", "cuptiProfilerInitialize"), IsEmpty());
+  EXPECT_EQ(capture.trace.kernels.size(), capture.trace.launches.size());
+}
+
+TEST_F(Sampling, ShortRunsAreNotSampledAndLoseNothing) {
+  const Capture capture = Sample({"launch", "n=200"});
+  ExpectWhole(capture);
+  EXPECT_EQ(ToldKernels(capture.log), TracedKernels(capture.trace));
+}
+
+}  // namespace
+}  // namespace gx::e2e
