@@ -1,6 +1,7 @@
 #include "inject/counter_schedule.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gx::inject {
 namespace {
@@ -94,6 +95,8 @@ ScheduleStep CounterSchedule::Step(const ScheduleObservation& observation) noexc
     most_ranked_ = observation.needs.ranked;
     last_seen_ns_ = observation.now_ns;
   }
+  // The end of a session may fail as well, which is seen after its window was closed.
+  if (!in_counters_ && rotations_ != 0 && observation.session_failures != seen_failures_) NoteFailure(observation);
   if (observation.capture_open) {
     step.next_ns = observation.now_ns + kInCountersNs;
     ranges_were_allowed_ = false;
@@ -287,16 +290,22 @@ ScheduleStep CounterSchedule::InCounters(const ScheduleObservation& observation)
   return step;
 }
 
+// The session of the last window failed, however often.
+void CounterSchedule::NoteFailure(const ScheduleObservation& observation) noexcept {
+  seen_failures_ = observation.session_failures;
+  Group& group = groups_[group_];
+  group.failures = failures_before_ + 1;
+  if (group.failures >= options_.max_session_failures) given_up_ |= 1u << group_;
+}
+
 ScheduleStep CounterSchedule::Close(const ScheduleObservation& observation, ScheduleAction action) noexcept {
   const uint64_t now_ns = observation.now_ns;
   in_counters_ = false;
   round_counters_ns_ += now_ns - window_begin_ns_;
   Group& group = groups_[group_];
-  if (observation.session_failures != window_failures_) {
-    if (++group.failures >= options_.max_session_failures) given_up_ |= 1u << group_;
-  } else {
-    group.failures = 0;
-  }
+  failures_before_ = std::exchange(group.failures, 0);
+  seen_failures_ = observation.session_failures;
+  if (observation.session_failures != window_failures_) NoteFailure(observation);
   if (observation.samples != window_samples_) {
     group.back_off_ns = 0;
     group.not_before_ns = 0;

@@ -141,6 +141,7 @@ class CounterSchedule {
   ScheduleStep InCounters(const ScheduleObservation& observation) noexcept;
   ScheduleStep Open(const ScheduleObservation& observation, uint32_t group) noexcept;
   ScheduleStep Close(const ScheduleObservation& observation, ScheduleAction action) noexcept;
+  void NoteFailure(const ScheduleObservation& observation) noexcept;
   bool IsPending(const ScheduleObservation& observation, uint32_t group) const noexcept;
   bool MayBegin(const ScheduleObservation& observation) noexcept;
   void EndRound(uint64_t now_ns) noexcept;
@@ -180,6 +181,9 @@ class CounterSchedule {
   uint64_t window_reserve_ns_ = 0;  // Of the allowance, kept for the other groups of the first round.
   uint64_t window_samples_ = 0;
   uint64_t window_failures_ = 0;
+  // As of the last window's end: failures seen, and of its group in a row before it.
+  uint64_t seen_failures_ = 0;
+  uint32_t failures_before_ = 0;
   double window_share_ = 0;
   uint64_t gain_samples_ = 0;
   uint64_t gain_skips_ = 0;

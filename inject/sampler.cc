@@ -91,7 +91,7 @@ void Sampler::LetGo() noexcept {
   }
   touches_contexts_.store(false, std::memory_order_seq_cst);
   try {
-    if (in_counters_) (void)parts_.recording->SwitchTo(WindowKind::kCounters, WindowKind::kTiming);
+    (void)parts_.recording->SwitchTo(WindowKind::kCounters, WindowKind::kTiming);
     parts_.writer->Post(DiagnosticItem{StatId::kCounterSessionsFailed, "counters are off from here on: no memory"});
   } catch (...) {
   }
