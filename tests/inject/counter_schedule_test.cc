@@ -263,8 +263,8 @@ TEST(CounterSchedule, LeavesRoomForTheSassGroupInTheFirstRound) {
   ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToCounters);
   seen.cost_ns = 300 * kMs;
   const ScheduleStep step = schedule.Step(seen);
-  // 1.5 s less the rotation, and less another rotation with eight ranges of 13 ms.
-  EXPECT_EQ(step.cost_limit_ns, (1500 - 300 - 404) * kMs);
+  // 1.5 s less the rotation, and less another rotation with eight ranges of 4 ms.
+  EXPECT_EQ(step.cost_limit_ns, (1500 - 300 - 332) * kMs);
   seen.cost_ns += step.cost_limit_ns;
   seen.samples = 500;
   EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kToTiming);
