@@ -322,16 +322,17 @@ void EndSession(uint32_t reason) {
   Session& session = GetSession();
   // Its end is a callback's, which comes only while capturing.
   session.sampling.replays.Finish(kReplayWaitNs);
+  const State state = g_state.load();
+  if (session.sampling.on && (state == State::kCapturing || state == State::kDisabled)) {
+    // So are the ends of launches, and launches can be held back: the open session is read now.
+    session.sampling.sampler.Finish();
+    (void)WaitUntil([&] { return session.sampling.sampler.finished(); }, kSamplerWaitNs);
+  }
   State expected = State::kCapturing;
   const bool was_capturing = g_state.compare_exchange_strong(expected, State::kDraining);
   if (!was_capturing && expected != State::kDisabled) return;
   if (!session.threads_running || session.ended.exchange(true)) return;
   SetNvtxEnabled(false);
-  if (session.sampling.on) {
-    // The open session is read first: its values are for the writer.
-    session.sampling.sampler.Finish();
-    (void)WaitUntil([&] { return session.sampling.sampler.finished(); }, kSamplerWaitNs);
-  }
   // A short program's functions are still to be asked about.
   (void)WaitForAnswers(session, session.config.exit_wait_ns / 4);
   const uint64_t deadline_ns = MonotonicNs() + session.config.exit_wait_ns;
