@@ -1,5 +1,6 @@
-// The fake libcuda.so.1: the exported driver functions. Each one builds the parameter struct that CUPTI hands to its
-// clients, reports entry and exit to the observer, and leaves the work to FakeDriver.
+// The fake libcuda.so.1: the exported driver functions (GX_FAKE_CUDA_12: of a driver before cuCtxRecordEvent). Each one
+// builds the parameter struct that CUPTI hands to its clients, reports entry and exit to the observer, and leaves the
+// work to FakeDriver.
 #include <cuda.h>
 #include <cupti.h>  // With the parameter structs of generated_cuda_meta.h.
 #include <dlfcn.h>
@@ -516,6 +517,14 @@ GX_EXPORT CUresult cuEventRecord(CUevent event, CUstream stream) {
   return TracedAnywhere(GX_CBID(cuEventRecord), "cuEventRecord", &params, nullptr,
                         [&](uint32_t) { return Driver().RecordEvent(event, stream); });
 }
+
+#ifndef GX_FAKE_CUDA_12
+GX_EXPORT CUresult cuCtxRecordEvent(CUcontext context, CUevent event) {
+  const cuCtxRecordEvent_params params{context, event};
+  return TracedAnywhere(GX_CBID(cuCtxRecordEvent), "cuCtxRecordEvent", &params, nullptr,
+                        [&](uint32_t) { return Driver().RecordContextEvent(context, event); });
+}
+#endif
 
 GX_EXPORT CUresult cuEventQuery(CUevent event) {
   const cuEventQuery_params params{event};

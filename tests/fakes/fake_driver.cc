@@ -617,8 +617,34 @@ CUresult FakeDriver::RecordEvent(CUevent handle, CUstream stream_handle) {
   }
   auto* event = FromHandle<Event>(handle);
   event->stream = stream;
+  event->context = nullptr;
   event->done_ns = stream->busy_until_ns;
   event->behind_waiting = !stream->waiting.empty();
+  return CUDA_SUCCESS;
+}
+
+CUresult FakeDriver::RecordContextEvent(CUcontext context_handle, CUevent handle) {
+  std::lock_guard lock(mutex_);
+  if (!contexts_.IsAlive(context_handle)) return CUDA_ERROR_INVALID_CONTEXT;
+  if (!events_.IsAlive(handle)) return CUDA_ERROR_INVALID_HANDLE;
+  auto* context = FromHandle<Context>(context_handle);
+  bool captures = false;
+  for (const void* stream_handle : streams_.alive()) {
+    auto* stream = const_cast<Stream*>(static_cast<const Stream*>(stream_handle));
+    if (stream->context != context || stream->capture == nullptr) continue;
+    stream->capture_invalidated = true;
+    captures = true;
+  }
+  if (captures) {
+    LogViolation("cuCtxRecordEvent during a stream capture");
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
+  auto* event = FromHandle<Event>(handle);
+  const std::optional<uint64_t> idle_at_ns = IdleAt(context);
+  event->stream = nullptr;
+  event->context = context;
+  event->done_ns = idle_at_ns.value_or(0);
+  event->behind_waiting = !idle_at_ns.has_value();
   return CUDA_SUCCESS;
 }
 
@@ -627,9 +653,14 @@ CUresult FakeDriver::QueryEvent(CUevent handle) {
   if (!events_.IsAlive(handle)) return CUDA_ERROR_INVALID_HANDLE;
   if (EndGlobalCaptures("cuEventQuery")) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   const auto* event = FromHandle<Event>(handle);
-  if (event->behind_waiting && !event->stream->waiting.empty()) return CUDA_ERROR_NOT_READY;
-  const uint64_t done_ns = event->behind_waiting ? event->stream->busy_until_ns : event->done_ns;
-  return done_ns <= GpuNowNs() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  std::optional<uint64_t> done_ns = event->done_ns;
+  // What was unknown then is known once nothing waits any more; later work counts, too.
+  if (event->behind_waiting && event->context != nullptr) {
+    done_ns = contexts_.IsAlive(event->context) ? IdleAt(event->context) : 0;
+  } else if (event->behind_waiting) {
+    done_ns = IdleAt(*event->stream);
+  }
+  return done_ns.has_value() && *done_ns <= GpuNowNs() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult FakeDriver::DestroyEvent(CUevent handle) {

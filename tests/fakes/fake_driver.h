@@ -85,7 +85,8 @@ struct Stream {
 };
 
 struct Event {
-  Stream* stream = nullptr;  // Null: not recorded.
+  Stream* stream = nullptr;    // Null: not recorded, or of all of a context.
+  Context* context = nullptr;  // Of all its streams; null: of one.
   uint64_t done_ns = 0;
   bool behind_waiting = false;  // The stream did not know then.
 };
@@ -176,6 +177,7 @@ class FakeDriver {
   CUresult SynchronizeContext(uint32_t correlation_id);
   CUresult CreateEvent(CUevent* event);
   CUresult RecordEvent(CUevent event, CUstream stream);
+  CUresult RecordContextEvent(CUcontext context, CUevent event);
   CUresult QueryEvent(CUevent event);
   CUresult DestroyEvent(CUevent event);
   bool StreamId(CUcontext context, CUstream stream, bool per_thread, uint32_t* id);
