@@ -137,6 +137,19 @@ TEST_F(Sampling, ThreadsAndStreamsOfOneContext) {
   EXPECT_THAT(GoodSamples(capture.trace), Not(IsEmpty()));
 }
 
+// Where the driver cannot say at once whether a context is idle, every stream is asked.
+TEST_F(Sampling, ADriverWithoutContextEventsHasItsStreamsAsked) {
+  const fakes::Environment old_driver = {{"LD_LIBRARY_PATH", GX_FAKES_DIR "/old:" GX_FAKES_DIR}};
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"sampled", "ms=1500", "threads=2", "streams=3"}, {"capture", "ms=1500"}}) {
+    const Capture capture = Sample(arguments, old_driver);
+    EXPECT_EQ(capture.result.out, RunBare({arguments[0], "ms=10"}).out);
+    ExpectWindowsApart(capture);
+    ExpectSamplesOfTheirLaunches(capture.trace);
+    EXPECT_THAT(GoodSamples(capture.trace), Not(IsEmpty())) << arguments[0];
+  }
+}
+
 TEST_F(Sampling, CopiesBetweenLaunchesAreInNoSample) {
   const Capture capture = Sample({"sampled", "ms=2000", "copies=1"});
   ExpectWhole(capture);
