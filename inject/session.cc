@@ -75,7 +75,7 @@ constexpr uint64_t kReplayWaitNs = 2'000'000'000;
 
 // What the sampling of hardware counters is made of; unused where GPUEXEC_COUNTERS=off.
 struct Sampling {
-  bool on = false;
+  std::atomic<bool> on{false};
   CaptureGate captures;
   RangeContents contents;
   LaunchHold hold;
