@@ -29,7 +29,8 @@ void CounterImporter::ImportDefinitions(const pb::Packet& packet) {
     model_->window_clocks[{clocks.window_id(), clocks.device_id()}] = clocks;
   }
   for (const pb::CounterDenial& denial : packet.counter_denial()) {
-    model_->denials[{denial.function_iid(), denial.context_id(), static_cast<uint32_t>(denial.reason())}] = denial;
+    model_->denials[{denial.function_iid(), denial.graph_exec_id(), denial.context_id(),
+                     static_cast<uint32_t>(denial.reason())}] = denial;
   }
 }
 

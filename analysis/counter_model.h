@@ -36,8 +36,8 @@ struct CounterModel {
   std::map<uint64_t, gpuexec::v1::CounterSession> sessions;
   // By window and device.
   std::map<std::pair<uint64_t, uint64_t>, gpuexec::v1::WindowClocks> window_clocks;
-  // One for each function, context and reason, the latest.
-  std::map<std::tuple<uint64_t, uint64_t, uint32_t>, gpuexec::v1::CounterDenial> denials;
+  // One for each function, graph, context and reason, the latest.
+  std::map<std::tuple<uint64_t, uint64_t, uint64_t, uint32_t>, gpuexec::v1::CounterDenial> denials;
 
   std::vector<CounterSeries> series;
   // Samples in the file; those in windows of another kind, which are not in `series`; those that memory had no place

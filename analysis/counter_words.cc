@@ -57,9 +57,12 @@ std::string CounterDenialWord(int reason) {
   }
 }
 
-std::string DeniedFunctionName(const TraceModel& model, uint64_t function_iid) {
-  if (function_iid == 0) return "every kernel";
-  const pb::Function* function = model.functions.Get(function_iid);
+std::string DeniedName(const TraceModel& model, const pb::CounterDenial& denial) {
+  if (denial.function_iid() == 0) {
+    if (denial.graph_exec_id() != 0) return absl::StrCat("graph ", denial.graph_exec_id());
+    return denial.context_id() == 0 ? "everything" : absl::StrCat("everything in context ", denial.context_id());
+  }
+  const pb::Function* function = model.functions.Get(denial.function_iid());
   const std::string name = function == nullptr ? "" : FullKernelName(model.NameOf(function->name_iid()));
   return name.empty() ? "(name unknown)" : name;
 }

@@ -483,13 +483,15 @@ struct WindowClocksRow {
   uint64_t reading_count = 0;
 };
 
-// A function that was not sampled, from that time on.
+// A function, a graph as a whole, or a context that was not sampled, from that time on.
 struct DeniedFunction {
   std::string name;
   std::string reason;
   std::string detail;
   // 0: in every context.
   uint64_t context_id = 0;
+  // 0: no graph.
+  uint64_t graph_exec_id = 0;
   std::optional<uint64_t> offset_ns;
 };
 

@@ -45,7 +45,7 @@ class CounterFindings {
     for (const CounterSeries& series : counters.series) void_count += series.samples.void_count();
     if (Find("STAT_COUNTER_VOID_RANGES") == nullptr) {
       Add(pb::SEVERITY_NOTICE, "counters.void_samples", void_count,
-          "samples void: something else than their one launch was in the range; not used", {});
+          "samples void: their range did not hold their one launch and nothing else; not used", {});
     }
   }
 
@@ -187,12 +187,13 @@ class CounterFindings {
   void AddDenials() {
     std::vector<std::string> details;
     for (const auto& [key, denial] : model_.counters.denials) {
-      details.push_back(absl::StrCat(ShortKernelName(DeniedFunctionName(model_, denial.function_iid())), ": ",
+      const std::string name = DeniedName(model_, denial);
+      details.push_back(absl::StrCat(denial.function_iid() == 0 ? name : ShortKernelName(name), ": ",
                                      CounterDenialWord(denial.reason()), denial.detail().empty() ? "" : " (",
                                      Printable(denial.detail()), denial.detail().empty() ? "" : ")"));
     }
     Add(pb::SEVERITY_NOTICE, "counters.denied_functions", model_.counters.denials.size(),
-        "kernels that are not sampled: no hardware counters of them", std::move(details));
+        "kernels, graphs and contexts that are not sampled: no hardware counters of them", std::move(details));
   }
 
   void AddAccess() {

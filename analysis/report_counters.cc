@@ -126,8 +126,9 @@ class ProcessCounters {
 
   void BuildDenied() {
     for (const auto& [key, denial] : counters_.denials) {
-      section_.denied.push_back({DeniedFunctionName(model_, denial.function_iid()), CounterDenialWord(denial.reason()),
-                                 Printable(denial.detail()), denial.context_id(), OffsetOf(denial.monotonic_ns())});
+      section_.denied.push_back({DeniedName(model_, denial), CounterDenialWord(denial.reason()),
+                                 Printable(denial.detail()), denial.context_id(), denial.graph_exec_id(),
+                                 OffsetOf(denial.monotonic_ns())});
     }
   }
 

@@ -75,6 +75,7 @@ void WritePlans(const CountersSection& c, JsonWriter* json) {
     json->Member("reason", denied.reason);
     json->Member("detail", denied.detail);
     json->Member("context_id", denied.context_id);
+    json->Member("graph_exec_id", denied.graph_exec_id);
     json->Member("offset_ns", denied.offset_ns);
     json->EndObject();
   }

@@ -53,8 +53,8 @@ std::string CounterGroupKindWord(int kind);
 std::string CounterAccessWord(int state);
 std::string CounterDenialWord(int reason);
 std::string DroppedMetricWord(int reason);
-// Full demangled name of a function; "every kernel" for 0, "(name unknown)" where it is not defined.
-std::string DeniedFunctionName(const TraceModel& model, uint64_t function_iid);
+// Full demangled name of a function, "(name unknown)" where it is not defined; "graph 7", "everything in context 1".
+std::string DeniedName(const TraceModel& model, const gpuexec::v1::CounterDenial& denial);
 
 // mixed_work.cc. Series of kernel launches; launches whose parameters could not be read are under kNoSignature.
 std::map<uint32_t, std::vector<const CounterSeries*>> SeriesBySignature(const CounterModel& counters);

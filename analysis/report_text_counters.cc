@@ -370,7 +370,7 @@ void WriteCounterSummary(const Report& report, const CountersSection& counters, 
                             denied.detail.empty() ? "" : absl::StrCat(" (", denied.detail, ")")));
   }
   if (counters.denied.size() > kMaxDenied) {
-    out->Field("", absl::StrCat("... and ", Plural(counters.denied.size() - kMaxDenied, "more kernel")));
+    out->Field("", absl::StrCat("... and ", FormatCount(counters.denied.size() - kMaxDenied), " more"));
   }
   WriteLosses(counters, tables_follow, out);
   WriteBill(counters, run, out);

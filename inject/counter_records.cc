@@ -180,27 +180,56 @@ CounterPlanRecord MakeCounterPlan(const CounterPlan& plan, std::span<const uint6
   return record;
 }
 
+DenialEvent MakeDenial(DeviceWork work, uint32_t function_index, uint32_t graph_exec_id, DenyReason reason) noexcept {
+  DenialEvent event;
+  // Of a graph the function is a number of our own.
+  if (work == DeviceWork::kGraph) {
+    event.graph_exec_id = graph_exec_id;
+  } else {
+    event.function_index = function_index;
+  }
+  event.reason = static_cast<uint32_t>(ToCounterDenialReason(reason).value_or(CounterDenialReason::kFailed));
+  return event;
+}
+
 RangeAccount AccountOf(RangeVerdict verdict) noexcept {
+  static constexpr StatId kSample[] = {StatId::kCounterSamples};
+  static constexpr StatId kMissed[] = {StatId::kCounterCompletionDeadlines};
+  // The error of CUPTI, besides. That its values are missing is counted where they are missed.
+  static constexpr StatId kFailed[] = {StatId::kCounterVoidRanges, StatId::kCounterVoidCallFailed,
+                                       StatId::kCuptiErrors};
+  static constexpr StatId kRefused[] = {StatId::kCounterVoidRanges, StatId::kCounterVoidLaunchRefused};
+  static constexpr StatId kCapture[] = {StatId::kCounterVoidRanges, StatId::kCounterVoidCapture};
+  static constexpr StatId kForeign[] = {StatId::kCounterVoidRanges, StatId::kCounterVoidForeignLaunch};
+  static constexpr StatId kSeveral[] = {StatId::kCounterVoidRanges, StatId::kCounterVoidSeveralLaunches};
+  static constexpr StatId kCopy[] = {StatId::kCounterVoidRanges, StatId::kCounterVoidCopy};
+  static constexpr StatId kMemset[] = {StatId::kCounterVoidRanges, StatId::kCounterVoidMemset};
+  static constexpr StatId kModuleLoad[] = {StatId::kCounterVoidRanges, StatId::kCounterVoidModuleLoad};
   switch (verdict) {
     case RangeVerdict::kValid:
-      return {0, StatId::kCounterSamples};
+      return {0, kSample};
     case RangeVerdict::kValidFirst:
-      return {kCounterFirstOfSession, StatId::kCounterSamples};
-    case RangeVerdict::kCallFailed:
-      // That its values are missing is counted where they are missed.
-      return {kCounterVoid, StatId::kCuptiErrors};
+      return {kCounterFirstOfSession, kSample};
     case RangeVerdict::kNotCompleted:
-      return {kCounterVoid, StatId::kCounterCompletionDeadlines};
+      return {kCounterVoid, kMissed};
     case RangeVerdict::kNoLaunch:
+      return {kCounterVoid, kRefused};
     case RangeVerdict::kCaptureBegan:
+      return {kCounterVoid, kCapture};
     case RangeVerdict::kForeignLaunch:
+      return {kCounterVoid, kForeign};
     case RangeVerdict::kSeveralLaunches:
+      return {kCounterVoid, kSeveral};
     case RangeVerdict::kCopy:
+      return {kCounterVoid, kCopy};
     case RangeVerdict::kMemset:
+      return {kCounterVoid, kMemset};
     case RangeVerdict::kModuleLoad:
+      return {kCounterVoid, kModuleLoad};
+    case RangeVerdict::kCallFailed:
       break;
   }
-  return {kCounterVoid, StatId::kCounterVoidRanges};
+  return {kCounterVoid, kFailed};
 }
 
 CounterPermissions ReadCounterPermissions(std::string_view driver_params, std::string_view process_status) {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "inject/counter_planner.h"
+#include "inject/event.h"
 #include "inject/range_verdict.h"
 #include "inject/record.h"
 #include "inject/sampling_deny_list.h"
@@ -19,7 +20,7 @@ namespace gx::inject {
 
 CounterGroupKind ToCounterGroupKind(GroupKind kind);
 MetricDropReason ToMetricDropReason(DropReason reason);
-// Nothing for kNone. Never throws, as AccountOf: both are asked in callbacks.
+// Nothing for kNone. Never throws, as MakeDenial and AccountOf: they are asked in callbacks.
 std::optional<CounterDenialReason> ToCounterDenialReason(DenyReason reason) noexcept;
 
 // Groups of a device have numbers of their own in the trace.
@@ -31,10 +32,13 @@ CounterGroupRecord MakeCounterGroup(uint64_t iid, const PlannedGroup& group, uin
 CounterPlanRecord MakeCounterPlan(const CounterPlan& plan, std::span<const uint64_t> group_iids, uint64_t device_id,
                                   std::string_view requested, std::string_view chip, uint64_t planning_ns);
 
-// What becomes of a range: the flags of its sample, and the counter that it adds to.
+// The launch's function is denied, or its graph as a whole. Without times.
+DenialEvent MakeDenial(DeviceWork work, uint32_t function_index, uint32_t graph_exec_id, DenyReason reason) noexcept;
+
+// What becomes of a range: the flags of its sample, and the counters that it adds to, each once.
 struct RangeAccount {
   uint64_t flags = 0;  // Bits kCounter*.
-  StatId stat = StatId::kCounterSamples;
+  std::span<const StatId> stats;
 };
 RangeAccount AccountOf(RangeVerdict verdict) noexcept;
 

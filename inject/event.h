@@ -120,14 +120,14 @@ struct RangeEvent {
   uint32_t flags = 0;  // Bits kCounter* of record.h.
 };
 
-// A function that is not sampled any more, or never was; written once for each.
+// A function, graph or context that is not sampled any more, or never was; written once for each and reason.
 struct DenialEvent {
   uint64_t monotonic_ns = 0;
   uint64_t waited_ns = 0;       // kDeadline: for the sampled launch.
-  uint32_t function_index = 0;  // 0: every function of the context.
+  uint32_t function_index = 0;  // 0: the graph, or where that is 0 every function and graph of the context.
   uint32_t context_id = 0;      // 0: in every context.
   uint32_t reason = 0;          // CounterDenialReason
-  uint32_t padding = 0;
+  uint32_t graph_exec_id = 0;   // A graph launched as a whole; 0: no graph.
 };
 
 static_assert(std::is_trivially_copyable_v<LaunchEvent> && std::is_trivially_copyable_v<GraphNodeEvent> &&

@@ -49,6 +49,10 @@ StatId SkipStat(DenyReason reason) noexcept {
   return StatId::kCounterSkippedTableFull;
 }
 
+void Count(const RangeAccount& account) noexcept {
+  for (const StatId stat : account.stats) Stats().Add(stat);
+}
+
 }  // namespace
 
 // ---------------------------------------------------------------------------------------------- the sampler's thread
@@ -108,11 +112,9 @@ void LaunchSampler::Deny(ThreadState* thread, const LaunchToSample& launch, uint
     Stats().Add(StatId::kDefinitionsDropped);
     return;
   }
+  *event = MakeDenial(launch.work, function, launch.graph_exec_id, reason);
   event->monotonic_ns = MonotonicNs();
   event->waited_ns = waited_ns;
-  event->function_index = launch.work == DeviceWork::kGraph ? 0 : function;
-  event->context_id = function == 0 || launch.work == DeviceWork::kGraph ? launch.context_id : 0;
-  event->reason = static_cast<uint32_t>(ToCounterDenialReason(reason).value_or(CounterDenialReason::kFailed));
   thread->queue.Commit();
 }
 
@@ -331,7 +333,7 @@ void LaunchSampler::Before(ThreadState* thread, const LaunchToSample& launch) no
     if (session->failed_result != 0) {
       const RangeAccount account = AccountOf(RangeVerdict::kCallFailed);
       if (order < kMaxSessionRanges) session->ranges[order] = {place, RangeVerdict::kCallFailed, account.flags};
-      Stats().Add(account.stat);
+      Count(account);
       needs_attention_.store(true, std::memory_order_release);
     } else if (!is_current) {
       Stats().Add(StatId::kCounterSkippedContext);
@@ -449,7 +451,7 @@ void LaunchSampler::Finish(ThreadState* thread, const RangeFacts& facts, const C
   const RangeVerdict verdict = JudgeRange(facts);
   const RangeAccount account = AccountOf(verdict);
   if (open_.order < kMaxSessionRanges) session->ranges[open_.order] = {open_.place, verdict, account.flags};
-  Stats().Add(account.stat);
+  Count(account);
   SampleOutcome outcome = SampleOutcome::kVoid;
   if (IsValid(verdict)) {
     outcome = verdict == RangeVerdict::kValid ? SampleOutcome::kValid : SampleOutcome::kFirstOfSession;

@@ -407,11 +407,12 @@ struct CounterDenialRecord {
   uint64_t monotonic_ns = 0;
   std::string detail;
   uint64_t context_id = 0;
+  uint64_t graph_exec_id = 0;
 };
 
 // Bits of gpuexec.v1.CounterBatch.Flag.
 inline constexpr uint64_t kCounterFirstOfSession = 1;
-inline constexpr uint64_t kCounterAfterSwitch = 2;
+inline constexpr uint64_t kCounterAfterSwitch = 2;  // Not set by this version.
 inline constexpr uint64_t kCounterVoid = 4;
 inline constexpr uint64_t kCounterReplayed = 8;
 

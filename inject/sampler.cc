@@ -432,21 +432,25 @@ bool Sampler::HasOpenSession(uint32_t device_id) const {
          });
 }
 
-// Contexts that are never sampled are told once: nothing else would say why they have no counters.
+// Contexts that are never sampled are told, once for each reason: nothing else would say why they have no counters.
 void Sampler::NoteContexts() {
   parts_.contexts->ForEachId([&](uint32_t context_id, uint32_t, void* context) {
-    const DenyReason reason = DenyByBehaviour(parts_.behaviour->Of(context));
-    if (reason == DenyReason::kNone || !noted_contexts_.insert(context_id).second) return;
-    ThreadState* const thread = parts_.queues->Current();
-    auto* event = thread == nullptr ? nullptr : thread->queue.Reserve<DenialEvent>(EventType::kDenial);
-    if (event == nullptr) {
-      Stats().Add(StatId::kDefinitionsDropped);
-      return;
+    const LaunchBehaviour behaviour = parts_.behaviour->Of(context);
+    for (const auto& [holds, reason] : {std::pair(behaviour.symmetric_heap, CounterDenialReason::kSymmetricHeap),
+                                        std::pair(behaviour.ipc_memory, CounterDenialReason::kIpcMemory),
+                                        std::pair(behaviour.peer_access, CounterDenialReason::kPeerMemory)}) {
+      if (!holds || !noted_contexts_.emplace(context_id, reason).second) continue;
+      ThreadState* const thread = parts_.queues->Current();
+      auto* event = thread == nullptr ? nullptr : thread->queue.Reserve<DenialEvent>(EventType::kDenial);
+      if (event == nullptr) {
+        Stats().Add(StatId::kDefinitionsDropped);
+        continue;
+      }
+      event->monotonic_ns = MonotonicNs();
+      event->context_id = context_id;
+      event->reason = static_cast<uint32_t>(reason);
+      thread->queue.Commit();
     }
-    event->monotonic_ns = MonotonicNs();
-    event->context_id = context_id;
-    event->reason = static_cast<uint32_t>(ToCounterDenialReason(reason).value_or(CounterDenialReason::kFailed));
-    thread->queue.Commit();
   });
 }
 

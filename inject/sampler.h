@@ -14,9 +14,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -160,7 +160,7 @@ class Sampler {
   std::vector<std::unique_ptr<Slot>> slots_;  // Armed.
   std::vector<std::unique_ptr<Slot>> left_open_;  // To be closed when the device is idle: abandoned, or it was busy.
   std::vector<std::pair<uint32_t, uint32_t>> given_up_;  // Sessions that will never end: their device and context.
-  std::unordered_set<uint32_t> noted_contexts_;
+  std::set<std::pair<uint32_t, CounterDenialReason>> noted_contexts_;  // Told as never sampled.
   uint64_t next_rank_ns_ = 0;
   uint32_t turn_ = 0;  // Several contexts of a device take turns.
   // Of each context, by its id: an event with which it is asked whether it is idle. Its context takes it along.

@@ -1067,6 +1067,7 @@ void TraceEncoder::AddCounterDenial(const CounterDenialRecord& denial) {
     AddUnsigned(message, f::kMonotonicNs, denial.monotonic_ns);
     AddBytes(message, f::kDetail, denial.detail);
     AddUnsigned(message, f::kContextId, denial.context_id);
+    AddUnsigned(message, f::kGraphExecId, denial.graph_exec_id);
   });
 }
 

@@ -558,6 +558,7 @@ void Writer::OnDenial(const DenialEvent& event) {
   record.reason = static_cast<CounterDenialReason>(event.reason);
   record.monotonic_ns = event.monotonic_ns;
   record.context_id = event.context_id;
+  record.graph_exec_id = event.graph_exec_id;
   if (event.function_index != 0) {
     record.function_iid = interner_.Function(event.function_index, event.context_id);
     const FunctionInfo& info = parts_.functions->Get(event.function_index);

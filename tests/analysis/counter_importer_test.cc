@@ -117,6 +117,15 @@ TEST(CounterImporterTest, ASessionIsToldTwiceAndCountedOnce) {
   EXPECT_EQ(model.counters.sessions.at(1).range_count(), 4u);
 }
 
+TEST(CounterImporterTest, DenialsOfGraphsAndContextsAreKeptApart) {
+  const TraceModel model =
+      Import({"counter_denial { graph_exec_id: 7 reason: REASON_DEADLINE } "
+              "counter_denial { graph_exec_id: 8 reason: REASON_DEADLINE } "
+              "counter_denial { context_id: 7 reason: REASON_PEER_MEMORY } "
+              "counter_denial { context_id: 7 reason: REASON_IPC_MEMORY }"});
+  EXPECT_THAT(model.counters.denials, SizeIs(4));
+}
+
 TEST(CounterImporterTest, TheLastWordOnADeviceHolds) {
   const TraceModel model =
       Import({"counter_access { device_id: 0 state: STATE_ALLOWED } "

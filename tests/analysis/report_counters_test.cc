@@ -296,15 +296,22 @@ TEST(ReportCountersTest, SamplesOfTracedWindowsAreALoss) {
   EXPECT_THAT(report.counters[0].signatures, IsEmpty());
 }
 
-TEST(ReportCountersTest, DeniedKernelsAndRefusedDevicesAreNamedWithTheirReason) {
+TEST(ReportCountersTest, WhatIsDeniedAndRefusedDevicesAreNamedWithTheirReason) {
   const Report report = ReportOf(
       {"counter_denial { function_iid: 2 reason: REASON_DEADLINE detail: '500 ms' } counter_denial { function_iid: 0 "
-       "reason: REASON_IPC_MEMORY context_id: 1 } counter_access { state: STATE_NOT_PERMITTED text: 'ask root' }"});
+       "reason: REASON_IPC_MEMORY context_id: 1 } counter_denial { graph_exec_id: 7 reason: REASON_DEADLINE } "
+       "counter_access { state: STATE_NOT_PERMITTED text: 'ask root' }"});
   const CountersSection& counters = report.counters[0];
-  ASSERT_THAT(counters.denied, SizeIs(2));
-  EXPECT_EQ(counters.denied[0].name, "every kernel");
-  EXPECT_EQ(counters.denied[1].name, "second");
-  EXPECT_EQ(counters.denied[1].reason, "a sampled launch did not complete by the deadline");
+  ASSERT_THAT(counters.denied, SizeIs(3));
+  EXPECT_EQ(counters.denied[0].name, "everything in context 1");
+  EXPECT_EQ(counters.denied[0].context_id, 1u);
+  EXPECT_EQ(counters.denied[1].name, "graph 7");
+  EXPECT_EQ(counters.denied[1].graph_exec_id, 7u);
+  EXPECT_EQ(counters.denied[2].name, "second");
+  EXPECT_EQ(counters.denied[2].reason, "a sampled launch did not complete by the deadline");
+  EXPECT_EQ(counters.denied[2].graph_exec_id, 0u);
+  EXPECT_THAT(ReportText(report, {}), HasSubstr("graph 7: a sampled launch did not complete by the deadline"));
+  EXPECT_THAT(ReportText(report, {}), HasSubstr("everything in context 1: memory of another process is mapped"));
   EXPECT_EQ(counters.access[0].state, "not permitted");
   EXPECT_FALSE(report.data_lost);
   EXPECT_THAT(ReportText(report, {}), HasSubstr("device 0: not permitted: ask root"));
@@ -437,6 +444,20 @@ TEST(ReportCountersTest, SkippedLaunchesAreListedByReason) {
   const std::string text = ReportText(report, style);
   EXPECT_THAT(text, HasSubstr("3 launches: a stream was still busy at the idle deadline"));
   EXPECT_THAT(text, HasSubstr("2  signatures not sampled any more with a group"));
+}
+
+TEST(ReportCountersTest, VoidSamplesAreListedByWhatMadeThemVoidAndAreOneFinding) {
+  const Report report = ReportOf(
+      {"counter_access { state: STATE_ALLOWED } stats { counter { id: STAT_COUNTER_VOID_RANGES value: 3 } "
+       "counter { id: STAT_COUNTER_VOID_COPY value: 2 } counter { id: STAT_COUNTER_VOID_CAPTURE value: 1 } }"});
+  EXPECT_THAT(FindingIds(report), ElementsAre("STAT_COUNTER_VOID_RANGES"));
+  ASSERT_THAT(report.counters[0].losses, SizeIs(3));
+  EXPECT_EQ(report.counters[0].losses[1].id, "STAT_COUNTER_VOID_COPY");
+  TextStyle style;
+  style.sections = {Section::kCounters};
+  const std::string text = ReportText(report, style);
+  EXPECT_THAT(text, HasSubstr("3  samples void"));
+  EXPECT_THAT(text, HasSubstr("2  of the void samples: a copy was in the range"));
 }
 
 TEST(ReportCountersTest, LaunchesInCounterWindowsAreNoLoss) {

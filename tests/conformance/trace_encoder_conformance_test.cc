@@ -561,6 +561,7 @@ void AddCounterPlans(Values& values, TraceEncoder* encoder, v1::Packet* expected
   denial_message->set_monotonic_ns(denial.monotonic_ns = values.Unsigned());
   denial_message->set_detail(denial.detail = values.String());
   denial_message->set_context_id(denial.context_id = values.Unsigned());
+  denial_message->set_graph_exec_id(denial.graph_exec_id = values.Unsigned());
   encoder->AddCounterDenial(denial);
 }
 

@@ -411,7 +411,8 @@ def describe(trace, out):
         kind = {counter_packets.WINDOW_TIMING: "timing", counter_packets.WINDOW_COUNTERS: "counters"}.get(window.kind, "off")
         say(f"window {window.window_id} {kind}: {length:.3f} s, switch {window.switch_cost_ns / 1e6:.3f} ms")
     for denial in counters.denials:
-        say(f"denied {trace.function_names.get(denial.function_iid, denial.function_iid)}: {denial.reason} {denial.detail}")
+        name = trace.function_names.get(denial.function_iid, denial.place)
+        say(f"denied {name}: {denial.reason} {denial.detail}")
     for name, text in counters.dropped:
         say(f"dropped {name}: {text}")
     say("stats", " ".join(f"{number}={value}" for number, value in sorted(trace.stats.items())))

@@ -83,12 +83,19 @@ class Session:
 
 @dataclasses.dataclass(frozen=True)
 class Denial:
-    # 0: every function of the context.
+    # 0: the graph, or where that is 0 everything in the context.
     function_iid: int
     reason: str
     monotonic_ns: int
     detail: str
     context_id: int
+    graph_exec_id: int
+
+    @property
+    def place(self):
+        if self.function_iid:
+            return f"function {self.function_iid}"
+        return f"graph {self.graph_exec_id}" if self.graph_exec_id else f"context {self.context_id}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -214,7 +221,7 @@ class Counters:
     def _denial(self, data, span):
         m = wire_format.message(data, span)
         self.denials.append(Denial(m.get(1, 0), DENIAL_REASONS.get(m.get(2, 0), str(m.get(2, 0))), m.get(3, 0),
-                                   _text(data, m.get(4)), m.get(5, 0)))
+                                   _text(data, m.get(4)), m.get(5, 0), m.get(6, 0)))
 
     def _peaks(self, data, span):
         for number, value in wire_format.fields(data, *span):

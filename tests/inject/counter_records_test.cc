@@ -108,19 +108,46 @@ TEST(AccountOf, OnlyWhatWasNotTheLaunchAloneIsVoid) {
     const auto verdict = static_cast<RangeVerdict>(i);
     const RangeAccount account = AccountOf(verdict);
     EXPECT_EQ((account.flags & kCounterVoid) == 0, IsValid(verdict)) << RangeVerdictName(verdict);
-    EXPECT_EQ(account.stat == StatId::kCounterSamples, IsValid(verdict)) << RangeVerdictName(verdict);
+    ASSERT_FALSE(account.stats.empty());
+    EXPECT_EQ(account.stats[0] == StatId::kCounterSamples, IsValid(verdict)) << RangeVerdictName(verdict);
     EXPECT_EQ((account.flags & kCounterFirstOfSession) != 0, verdict == RangeVerdict::kValidFirst);
   }
 }
 
-TEST(AccountOf, EveryVoidRangeIsCountedByItsKind) {
-  EXPECT_EQ(AccountOf(RangeVerdict::kCallFailed).stat, StatId::kCuptiErrors);
-  EXPECT_EQ(AccountOf(RangeVerdict::kNotCompleted).stat, StatId::kCounterCompletionDeadlines);
-  for (const RangeVerdict verdict :
-       {RangeVerdict::kNoLaunch, RangeVerdict::kCaptureBegan, RangeVerdict::kForeignLaunch,
-        RangeVerdict::kSeveralLaunches, RangeVerdict::kCopy, RangeVerdict::kMemset, RangeVerdict::kModuleLoad}) {
-    EXPECT_EQ(AccountOf(verdict).stat, StatId::kCounterVoidRanges) << RangeVerdictName(verdict);
+TEST(AccountOf, AVoidRangeIsCountedInTheTotalAndByWhatMadeItVoid) {
+  const std::pair<RangeVerdict, StatId> cases[] = {
+      {RangeVerdict::kNoLaunch, StatId::kCounterVoidLaunchRefused},
+      {RangeVerdict::kCaptureBegan, StatId::kCounterVoidCapture},
+      {RangeVerdict::kForeignLaunch, StatId::kCounterVoidForeignLaunch},
+      {RangeVerdict::kSeveralLaunches, StatId::kCounterVoidSeveralLaunches},
+      {RangeVerdict::kCopy, StatId::kCounterVoidCopy},
+      {RangeVerdict::kMemset, StatId::kCounterVoidMemset},
+      {RangeVerdict::kModuleLoad, StatId::kCounterVoidModuleLoad},
+  };
+  for (const auto& [verdict, reason] : cases) {
+    EXPECT_THAT(AccountOf(verdict).stats, ElementsAre(StatId::kCounterVoidRanges, reason)) << RangeVerdictName(verdict);
   }
+  EXPECT_THAT(AccountOf(RangeVerdict::kCallFailed).stats,
+              ElementsAre(StatId::kCounterVoidRanges, StatId::kCounterVoidCallFailed, StatId::kCuptiErrors));
+  EXPECT_THAT(AccountOf(RangeVerdict::kNotCompleted).stats, ElementsAre(StatId::kCounterCompletionDeadlines));
+}
+
+// ------------------------------------------------------------------------------------------------------ denials
+
+TEST(MakeDenial, AGraphIsNamedByItselfAndNotByAFunction) {
+  const DenialEvent graph = MakeDenial(DeviceWork::kGraph, 70'000, 33, DenyReason::kDeadline);
+  EXPECT_EQ(graph.function_index, 0u);
+  EXPECT_EQ(graph.graph_exec_id, 33u);
+  EXPECT_EQ(graph.context_id, 0u);
+  EXPECT_EQ(graph.reason, static_cast<uint32_t>(CounterDenialReason::kDeadline));
+}
+
+TEST(MakeDenial, AFunctionIsDeniedInEveryContext) {
+  const DenialEvent function = MakeDenial(DeviceWork::kKernel, 7, 0, DenyReason::kCooperative);
+  EXPECT_EQ(function.function_index, 7u);
+  EXPECT_EQ(function.graph_exec_id, 0u);
+  EXPECT_EQ(function.context_id, 0u);
+  EXPECT_EQ(function.reason, static_cast<uint32_t>(CounterDenialReason::kCooperative));
 }
 
 // ------------------------------------------------------------------------------------------------------ access

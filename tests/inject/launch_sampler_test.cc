@@ -632,6 +632,7 @@ TEST_F(LaunchSamplerTest, ALaunchThatIsRefusedMakesItsRangeVoid) {
   EXPECT_FALSE(needs_.HasGraduated(kernel_.parameters.function_index));
   EXPECT_THAT(Ranges(), IsEmpty()) << "there is no launch to join it with";
   EXPECT_EQ(Stats().Get(StatId::kCounterVoidRanges), 1u);
+  EXPECT_EQ(Stats().Get(StatId::kCounterVoidLaunchRefused), 1u);
 }
 
 TEST_F(LaunchSamplerTest, CallsInsideTheLaunchAreOfItsRangeAndBalance) {
@@ -697,6 +698,8 @@ TEST_F(LaunchSamplerTest, APushThatFailsLeavesTheLaunchAloneAndEndsTheSession) {
   EXPECT_EQ(armed_->ranges[0].verdict, RangeVerdict::kCallFailed);
   EXPECT_EQ(armed_->ranges[0].flags, kCounterVoid);
   EXPECT_EQ(Stats().Get(StatId::kCuptiErrors), 1u);
+  EXPECT_EQ(Stats().Get(StatId::kCounterVoidRanges), 1u);
+  EXPECT_EQ(Stats().Get(StatId::kCounterVoidCallFailed), 1u);
   EXPECT_EQ(Skips(), 0u);
   EXPECT_THAT(Ranges(), IsEmpty());
   ExpectReleased();

@@ -329,7 +329,7 @@ TEST_F(WriterCountersTest, ItemsBeyondTheRoomAreDroppedAndCounted) {
   EXPECT_EQ(Stats().Get(StatId::kNotesDropped), 1u);
 }
 
-TEST_F(WriterCountersTest, ADenialSaysWhichFunctionAndWhy) {
+TEST_F(WriterCountersTest, ADenialSaysWhatIsNotSampledAndWhy) {
   const uint32_t nccl = Function("ncclDevKernel_AllReduce");
   const uint32_t users = Function("users_kernel");
   const uint32_t late = Function("spin");
@@ -347,9 +347,12 @@ TEST_F(WriterCountersTest, ADenialSaysWhichFunctionAndWhy) {
   DenialEvent all = denial(0, CounterDenialReason::kPeerMemory, 0);
   all.context_id = 4;
   Queue(EventType::kDenial, all, &parts_.queues);
+  DenialEvent graph = denial(0, CounterDenialReason::kDeadline, 10'000'000'000);
+  graph.graph_exec_id = 33;
+  Queue(EventType::kDenial, graph, &parts_.queues);
   QueueLaunch(1);
   const auto packet = RunToTheEnd();
-  ASSERT_EQ(packet.counter_denial_size(), 4);
+  ASSERT_EQ(packet.counter_denial_size(), 5);
   EXPECT_EQ(packet.counter_denial(0).function_iid(), 1u);
   EXPECT_EQ(packet.counter_denial(0).detail(), "nccl*");
   EXPECT_EQ(packet.counter_denial(0).monotonic_ns(), 77u);
@@ -361,6 +364,11 @@ TEST_F(WriterCountersTest, ADenialSaysWhichFunctionAndWhy) {
   EXPECT_EQ(packet.counter_denial(3).function_iid(), 0u);
   EXPECT_EQ(packet.counter_denial(3).context_id(), 4u);
   EXPECT_EQ(packet.counter_denial(3).detail(), "");
+  EXPECT_EQ(packet.counter_denial(3).graph_exec_id(), 0u);
+  EXPECT_EQ(packet.counter_denial(4).function_iid(), 0u);
+  EXPECT_EQ(packet.counter_denial(4).context_id(), 0u);
+  EXPECT_EQ(packet.counter_denial(4).graph_exec_id(), 33u);
+  EXPECT_EQ(packet.counter_denial(4).detail(), "waited 10000 ms");
   ASSERT_EQ(packet.function_size(), 3) << "defined although none was launched";
 }
 
