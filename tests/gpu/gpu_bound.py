@@ -11,7 +11,7 @@ import time
 
 import gpu_program
 
-BATCH = 32
+BATCH = 64
 TOKENS = 512
 WIDTH = 1024
 HEADS = 16
