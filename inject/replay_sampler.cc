@@ -242,15 +242,22 @@ bool ReplaySampler::Before(ThreadState* thread, const LaunchToSample& launch, ui
   if (taken_.exchange(true, std::memory_order_seq_cst)) return false;
   bool opened = false;
   uint64_t begin_ns = 0;
-  Guarded([&] {
+  // A fault of ours ends it: nothing says that the next launch would fare better.
+  bool whole = false;
+  const auto body = [&] {
     open_ = {};
-    // A context that is about to end waits for taken_, and this looks at it: one of the two sees the other.
-    if (contexts_ending_.load(std::memory_order_seq_cst) != 0) return;
+    // A context that is about to end, and Finish, wait for taken_, and this looks at them: one sees the other.
+    if (off_.load(std::memory_order_seq_cst) || contexts_ending_.load(std::memory_order_seq_cst) != 0) return;
     if (!Consider(thread, launch, place, function)) return;
     begin_ns = MonotonicNs();
     open_.begin_ns = begin_ns;
     opened = Quiesce(thread) && OpenSession();
+  };
+  Guarded([&] {
+    body();
+    whole = true;
   });
+  if (!whole) off_.store(true, std::memory_order_release);
   if (!opened) {
     if (begin_ns != 0) {
       parts_.tally->Spend(MonotonicNs() - begin_ns);
@@ -273,7 +280,12 @@ void ReplaySampler::After(ThreadState* thread, uint32_t result) noexcept {
   thread->replayed_correlation_id = 0;
   const uint64_t begin_ns = MonotonicNs();
   open_.launch_took_ns = begin_ns - open_.launch_ns;
-  Guarded([&] { Read(thread, result); });
+  bool whole = false;
+  Guarded([&] {
+    Read(thread, result);
+    whole = true;
+  });
+  if (!whole) off_.store(true, std::memory_order_release);
   const uint64_t end_ns = MonotonicNs();
   // All passes but one are ours; how long one takes is not known.
   const uint64_t spent_ns = end_ns - open_.begin_ns;

@@ -36,6 +36,7 @@ struct FakeProfiler {
     bool configured = false;
     bool started = false;
     bool range_open = false;
+    bool replays = false;
     size_t max_ranges = 0;
     std::vector<std::string> names;
     const uint8_t* image = nullptr;
@@ -228,8 +229,10 @@ inline RangeProfilerApi MakeFakeRangeProfiler() {
     FakeProfiler::Object* object = Find(params->pRangeProfilerObject, "SetConfig");
     if (object == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
     if (object->configured) profiler.violations.emplace_back("a second configuration of one object");
-    if (params->range != CUPTI_UserRange || params->replayMode != CUPTI_UserReplay) {
-      profiler.violations.emplace_back("SetConfig with replay, or ranges that are not ours");
+    object->replays = params->replayMode == CUPTI_KernelReplay;
+    if (params->range != (object->replays ? CUPTI_AutoRange : CUPTI_UserRange) ||
+        params->replayMode != (object->replays ? CUPTI_KernelReplay : CUPTI_UserReplay)) {
+      profiler.violations.emplace_back("SetConfig with ranges and replay that do not go together");
     }
     if (result != CUPTI_SUCCESS) return result;
     object->configured = true;
@@ -269,6 +272,7 @@ inline RangeProfilerApi MakeFakeRangeProfiler() {
     if (object == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
     if (!object->started) profiler.violations.emplace_back("Push before Start");
     if (object->range_open) profiler.violations.emplace_back("a range inside a range");
+    if (object->replays) profiler.violations.emplace_back("Push in a session of kernel replay");
     if (std::find(object->names.begin(), object->names.end(), params->pRangeName) != object->names.end()) {
       profiler.violations.push_back("the name " + std::string(params->pRangeName) + " a second time");
     }
@@ -360,6 +364,17 @@ inline RangeProfilerApi MakeFakeRangeProfiler() {
     return result;
   };
   return api;
+}
+
+// A launch, as a session of kernel replay sees it: the range has a name that CUPTI makes up.
+inline void FakeReplayedLaunch() {
+  FakeProfiler& profiler = TheFakeProfiler();
+  const std::lock_guard lock(profiler.mutex);
+  for (auto& [handle, object] : profiler.objects) {
+    if (!object.replays || !object.started) continue;
+    if (!object.names.empty()) profiler.violations.emplace_back("a second launch in a session of kernel replay");
+    object.names.push_back("#" + std::to_string(object.names.size()));
+  }
 }
 
 // After MakeFakeRangeProfiler, which resets both.

@@ -204,6 +204,21 @@ TEST_F(LaunchHoldTest, HolderAndCallsNeverGoOnTogether) {
   EXPECT_EQ(hold_.overrun_count(), 0u);
 }
 
+TEST_F(LaunchHoldTest, AHoldMayHaveALimitOfItsOwn) {
+  ThreadState* const thread = queues_.Current();
+  ASSERT_TRUE(hold_.HoldFor(1));
+  EXPECT_FALSE(hold_.HoldFor(kHour)) << "held";
+  EXPECT_GT(hold_.Enter(thread), 0u);
+  EXPECT_EQ(hold_.overrun_count(), 1u);
+  hold_.Leave(thread);
+  hold_.Release();
+  ASSERT_TRUE(hold_.HoldFor(0)) << "no time at all is still a hold";
+  EXPECT_TRUE(hold_.held());
+  hold_.Release();
+  EXPECT_EQ(hold_.Enter(thread), 0u);
+  hold_.Leave(thread);
+}
+
 // ---------------------------------------------------------------------------------------------------- the protocol
 // Every interleaving of one call and one holder, each a list of steps on what they share. The code's order is safe; the
 // other orders are not, so the model can tell.

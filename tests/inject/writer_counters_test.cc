@@ -243,6 +243,35 @@ TEST_F(WriterCountersTest, ARangeIsOfTheNextLaunchOfItsOwnThread) {
   EXPECT_THAT(packet.counter_batch(0).thread_id(), ElementsAre(parts_.queues.Current()->thread_id.load()));
 }
 
+TEST_F(WriterCountersTest, AReplayedLaunchHasARangeInASessionOfEachGroup) {
+  QueueRange(5, 0, 1, kCounterReplayed);
+  QueueRange(6, 0, 1, kCounterReplayed);
+  QueueLaunch(1);
+  QueueLaunch(2);
+  parts_.writer->PostCounters(Values(5, {0}));
+  parts_.writer->PostCounters(Values(6, {0}));
+  const auto packet = RunToTheEnd();
+  ASSERT_EQ(packet.counter_batch_size(), 2);
+  for (const auto& batch : packet.counter_batch()) {
+    EXPECT_EQ(batch.count(), 1u);
+    EXPECT_EQ(batch.base_correlation_id(), 1u);
+    EXPECT_THAT(batch.flags(), ElementsAre(kCounterReplayed));
+  }
+  EXPECT_EQ(Stats().Get(StatId::kCounterSamplesDropped), 0u);
+}
+
+TEST_F(WriterCountersTest, RangesOfALaunchThatFoundNoRoomAreNotTheNextOnes) {
+  QueueRange(5, 0, 1);
+  QueueRange(6, 0, 1);
+  QueueRange(7, 0, 2);  // Launch 1 is missing.
+  QueueLaunch(2);
+  for (const uint32_t session : {5u, 6u, 7u}) parts_.writer->PostCounters(Values(session, {0}));
+  const auto packet = RunToTheEnd();
+  ASSERT_EQ(packet.counter_batch_size(), 1);
+  EXPECT_EQ(packet.counter_batch(0).session_id(), 7u);
+  EXPECT_EQ(Stats().Get(StatId::kCounterSamplesDropped), 2u);
+}
+
 TEST_F(WriterCountersTest, ValuesWhoseLaunchFoundNoRoomInItsQueueBelongToNoOther) {
   QueueRange(5, 0, 2);
   QueueLaunch(3);  // Launch 2 is missing.
