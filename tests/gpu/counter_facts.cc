@@ -812,6 +812,77 @@ void OutsideRanges() {
   }
 }
 
+// Whether streams still run side by side: two kernels of 20 ms, one in each.
+void Concurrency() {
+  Lab lab;
+  cudaStream_t streams[2];
+  for (cudaStream_t& stream : streams) Must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
+  const auto both = [&] {
+    const double begin = Now();
+    for (const cudaStream_t stream : streams) LaunchSpin(CyclesOf(0.02), stream);
+    (void)cudaDeviceSynchronize();
+    return (Now() - begin) * 1e3;
+  };
+  (void)both();
+  Row("concurrency.no_session", both(), "ms", "20 side by side, 40 one after the other");
+  for (const GroupKind kind : {GroupKind::kHardware, GroupKind::kSass}) {
+    const PlannedGroup& group = lab.Group(kind);
+    RangeSession session(lab.host, lab.range, &lab.watchdog);
+    if (!lab.Opened(&session, lab.Options(group.metrics, 8))) return;
+    Row("concurrency.session_open_" + group.name, both(), "ms");
+    (void)Range(&session, [] { LaunchEmpty(nullptr); });
+    Row("concurrency.session_used_" + group.name, both(), "ms");
+    (void)session.Push();
+    Row("concurrency.range_open_" + group.name, both(), "ms");
+    (void)session.Pop();
+    std::vector<RangeValues> values;
+    (void)session.Close(&values, nullptr);
+  }
+}
+
+// Whether the calls that come before a session disturb a capture of another thread.
+void Preparation() {
+  Lab lab(false, false);
+  std::vector<std::string> problems;
+  if (!gx::inject::LoadProfilerHost(lab.cupti.path, &lab.host, &problems) ||
+      !gx::inject::LoadRangeProfiler(lab.cupti.path, &lab.range, &problems)) {
+    return;
+  }
+  for (const char* what : {"initialize", "chip_name", "device_supported", "plan", "enable_tracing"}) {
+    cudaStream_t stream;
+    Must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
+    Must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "capture");
+    LaunchEmpty(stream);
+    int result = 0;
+    std::thread([&] {
+      const std::string name = what;
+      if (name == "initialize") {
+        GX_CUPTI_PARAMS(CUpti_Profiler_Initialize_Params, params);
+        result = lab.range.cuptiProfilerInitialize(&params);
+      } else if (name == "chip_name") {
+        GX_CUPTI_PARAMS(CUpti_Device_GetChipName_Params, params);
+        result = lab.range.cuptiDeviceGetChipName(&params);
+        if (result == CUPTI_SUCCESS) lab.chip = params.pChipName;
+      } else if (name == "device_supported") {
+        GX_CUPTI_PARAMS(CUpti_Profiler_DeviceSupported_Params, params);
+        params.api = CUPTI_PROFILER_RANGE_PROFILING;
+        result = lab.range.cuptiProfilerDeviceSupported(&params);
+      } else if (name == "plan") {
+        std::string problem;
+        const auto catalog = gx::inject::MetricCatalog::Open(lab.host, lab.chip, {}, &problem);
+        result = catalog == nullptr || !catalog->Passes({"sm__cycles_active.avg"}) ? 1 : 0;
+      } else {
+        result = lab.cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY);
+        (void)lab.cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_MEMCPY);
+      }
+    }).join();
+    cudaGraph_t graph = nullptr;
+    const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
+    Row(std::string("capture_meets.") + what, ended, "code", "result of the call " + std::to_string(result));
+    (void)cudaGetLastError();
+  }
+}
+
 void Contexts() {
   Lab lab;
   const PlannedGroup& group = lab.Group(GroupKind::kHardware);
@@ -994,6 +1065,8 @@ constexpr Fact kFacts[] = {
     {"captures", Captures},
     {"tracing", Tracing},
     {"outside", OutsideRanges},
+    {"concurrency", Concurrency},
+    {"preparation", Preparation},
     {"contexts", Contexts},
     {"pc_alone", [] { PcSampling(PcOrder::kAlone); }},
     {"pc_before", [] { PcSampling(PcOrder::kCountersFirst); }},
