@@ -63,6 +63,7 @@ struct ArmedSession {
   uint32_t context_id = 0;
   uint32_t device_id = 0;
   uint32_t session_id = 0;
+  uint32_t window_id = 0;  // Of the counter window it was opened in: no range in another.
   uint64_t group_iid = 0;
   RangeSession* session = nullptr;
   // Of the context, used by whoever has the range. Null: streams are asked instead.
@@ -100,6 +101,8 @@ class LaunchSampler {
     SamplingDenyList* deny = nullptr;
     SamplingWatchdog* watchdog = nullptr;
     SamplingTally* tally = nullptr;
+    // Of the recording. Null: not looked at.
+    const std::atomic<uint32_t>* window_id = nullptr;
     // Launches stand for time where kernels are not timed: then every launch is counted.
     bool count_launches = false;
     // GPUEXEC_REPLAY; null: off.

@@ -121,6 +121,51 @@ TEST_F(LaunchHoldTest, AHeldCallWaitsForTheLimitAtLeast) {
   EXPECT_EQ(hold.overrun_count(), 1u);
 }
 
+TEST_F(LaunchHoldTest, AfterTheFirstOverrunNobodyWaitsForThatHold) {
+  ThreadState* const thread = queues_.Current();
+  const uint64_t ticket = hold_.HoldFor(20'000'000);
+  ASSERT_NE(ticket, 0u);
+  EXPECT_GE(hold_.Enter(thread), 20'000'000u);
+  hold_.Leave(thread);
+  EXPECT_TRUE(hold_.held()) << "the holder's still";
+  uint64_t waited_ns = 0;
+  for (int i = 0; i < 20; ++i) {
+    waited_ns += hold_.Enter(thread);
+    hold_.Leave(thread);
+  }
+  EXPECT_LT(waited_ns, 20u * 20'000'000u) << "each would wait for the limit";
+  EXPECT_EQ(hold_.overrun_count(), 21u) << "the holder sees every one of them";
+  EXPECT_EQ(hold_.Hold(), 0u);
+  hold_.Release(ticket);
+  ASSERT_NE(hold_.Hold(), 0u) << "with its own limit again";
+  hold_.Release();
+}
+
+TEST_F(LaunchHoldTest, AReleaseThatComesLateEndsNobodyElsesHold) {
+  const uint64_t stuck = hold_.Hold();
+  ASSERT_NE(stuck, 0u);
+  hold_.Release();  // The watchdog's.
+  const uint64_t next = hold_.Hold();
+  ASSERT_NE(next, 0u);
+  hold_.Release(stuck);
+  EXPECT_TRUE(hold_.held());
+  hold_.Release(next);
+  EXPECT_FALSE(hold_.held());
+  hold_.Release(next);
+  EXPECT_FALSE(hold_.held());
+}
+
+TEST_F(LaunchHoldTest, ACallEnteredWithoutAQueueIsLeftWithOne) {
+  EXPECT_EQ(hold_.Enter(nullptr), 0u);
+  ThreadState* const thread = queues_.Current();
+  // A call inside it.
+  EXPECT_EQ(hold_.Enter(thread), 0u);
+  hold_.Leave(thread);
+  EXPECT_TRUE(hold_.CallsUnderWay(queues_, nullptr));
+  hold_.Leave(thread);
+  EXPECT_FALSE(hold_.CallsUnderWay(queues_, nullptr));
+}
+
 TEST_F(LaunchHoldTest, AThreadThatEndsInsideACallIsForgotten) {
   std::thread([&] { (void)hold_.Enter(queues_.Current()); }).join();
   EXPECT_TRUE(hold_.CallsUnderWay(queues_, nullptr));
