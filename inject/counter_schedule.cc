@@ -24,6 +24,12 @@ uint64_t Minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 }  // namespace
 
+uint32_t SessionPlaces(uint32_t ranges) noexcept {
+  constexpr uint32_t kLeast = 8;
+  return ranges >= kMaxSessionPlaces ? kMaxSessionPlaces
+                                     : std::clamp(ranges + ranges / 8 + 4, kLeast, kMaxSessionPlaces);
+}
+
 CounterSchedule::CounterSchedule(const ScheduleOptions& options, std::span<const GroupKind> kinds, uint64_t start_ns)
     : options_(options), start_ns_(start_ns) {
   group_count_ = static_cast<uint32_t>(std::min<size_t>(kinds.size(), kMaxSampledGroups));
@@ -52,12 +58,15 @@ uint64_t CounterSchedule::WaitForNs(const ScheduleObservation& observation, uint
 }
 
 uint64_t CounterSchedule::RotationWaitNs(const ScheduleObservation& observation) const noexcept {
-  const double wait_ns = static_cast<double>(RotationNs(observation)) / *options_.budget_ratio;
+  const double wait_ns = static_cast<double>(RotationNs(observation, group_)) / *options_.budget_ratio;
   return wait_ns > 3e18 ? kUnlimited : static_cast<uint64_t>(wait_ns);
 }
 
-uint64_t CounterSchedule::RotationNs(const ScheduleObservation& observation) const noexcept {
-  return observation.rotation_ns != 0 ? observation.rotation_ns : options_.rotation_ns;
+uint64_t CounterSchedule::RotationNs(const ScheduleObservation& observation, uint32_t group) const noexcept {
+  const uint32_t places = SessionPlaces(observation.needs.groups[group].ranges);
+  if (observation.rotation_ns == 0) return options_.rotation_ns + places * options_.place_ns;
+  // What was measured was of sessions of another size.
+  return observation.rotation_ns + (places > window_places_ ? (places - window_places_) * options_.place_ns : 0);
 }
 
 uint64_t CounterSchedule::RangeNs(const ScheduleObservation& observation, uint32_t group) const noexcept {
@@ -183,7 +192,7 @@ ScheduleStep CounterSchedule::InTiming(const ScheduleObservation& observation) n
   }
   // The rotation alone buys nothing.
   const uint64_t ranges = std::min<uint64_t>(observation.needs.groups[group].ranges, kWorthwhileRanges);
-  const uint64_t wanted_ns = Plus(RotationNs(observation) + (runs_ahead_ ? DrainNs(observation) : 0),
+  const uint64_t wanted_ns = Plus(RotationNs(observation, group) + (runs_ahead_ ? DrainNs(observation) : 0),
                                   Times(ranges, RangeNs(observation, group)));
   const uint64_t wait_ns = WaitForNs(observation, wanted_ns);
   if (wait_ns != 0) {
@@ -201,6 +210,7 @@ ScheduleStep CounterSchedule::Open(const ScheduleObservation& observation, uint3
   ++rotations_;
   group_ = group;
   window_begin_ns_ = now_ns;
+  window_places_ = SessionPlaces(observation.needs.groups[group].ranges);
   window_samples_ = observation.samples;
   window_failures_ = observation.session_failures;
   window_share_ = observation.needs.groups[group].share_ratio;
@@ -217,8 +227,8 @@ ScheduleStep CounterSchedule::Open(const ScheduleObservation& observation, uint3
       // What a sass or tensor group has to do is known only after a hardware group.
       const bool expected = kind == GroupKind::kSass || IsPending(observation, other);
       if (groups_[other].visited || (given_up_ >> other & 1u) != 0 || !expected) continue;
-      window_reserve_ns_ =
-          Plus(window_reserve_ns_, RotationNs(observation) + Times(kReservedRanges, RangeNs(observation, other)));
+      window_reserve_ns_ = Plus(window_reserve_ns_,
+                                RotationNs(observation, other) + Times(kReservedRanges, RangeNs(observation, other)));
     }
     window_reserve_ns_ = std::min(window_reserve_ns_, LeftNs(observation) / 2);
   }
@@ -288,6 +298,13 @@ ScheduleStep CounterSchedule::InCounters(const ScheduleObservation& observation)
   step.drain_allowed = draining_;
   if (draining_) step.drain_limit_ns = std::min(options_.max_drain_ns, spendable_ns);
   return step;
+}
+
+void CounterSchedule::NotOpened() noexcept {
+  if (!in_counters_) return;
+  in_counters_ = false;
+  groups_[group_].visited = false;
+  --rotations_;
 }
 
 // The session of the last window failed, however often.

@@ -40,7 +40,9 @@ struct ScheduleOptions {
   uint64_t first_round_ns = 1'500'000'000;
   // Expected costs, until they are known better. Patched code: 2 ms for kernels of a PyTorch program on an H200, 10 ms
   // for an AXPY of 0.2 ms.
-  uint64_t rotation_ns = 300'000'000;
+  // A change of group, and for each place for a range that its session has (measured on an H200: 0.64 s of 256 places).
+  uint64_t rotation_ns = 200'000'000;
+  uint64_t place_ns = 2'000'000;
   uint64_t hardware_range_ns = 1'500'000;
   uint64_t sass_range_ns = 4'000'000;
   uint64_t drain_ns = 100'000'000;
@@ -113,6 +115,11 @@ struct ScheduleStep {
   uint64_t next_ns = 0;
 };
 
+// Ranges of one session. The more, the longer cuptiRangeProfilerStart takes and the more memory it wants.
+inline constexpr uint32_t kMaxSessionPlaces = 256;
+// Places for a session that is to take so many samples: some are for ranges that turn out void. Pure.
+uint32_t SessionPlaces(uint32_t ranges) noexcept;
+
 class CounterSchedule {
  public:
   // `kinds` as given to SamplingNeeds. `start_ns`: when the wall time that the budget is a share of began.
@@ -120,6 +127,10 @@ class CounterSchedule {
 
   // One thread. The caller does what the step says before it takes the next one.
   ScheduleStep Step(const ScheduleObservation& observation) noexcept;
+
+  // Right after a step to counters that could not be followed: no session was tried, because the device was not quiet
+  // or there was nothing to count in. As if the step had not been taken.
+  void NotOpened() noexcept;
 
   // Groups that were given up, as bits: to be handed to SamplingNeeds::GiveUpGroup.
   uint32_t given_up_groups() const noexcept { return given_up_; }
@@ -146,7 +157,8 @@ class CounterSchedule {
   bool IsPending(const ScheduleObservation& observation, uint32_t group) const noexcept;
   bool MayBegin(const ScheduleObservation& observation) noexcept;
   void EndRound(uint64_t now_ns) noexcept;
-  uint64_t RotationNs(const ScheduleObservation& observation) const noexcept;
+  // Of a window of the group.
+  uint64_t RotationNs(const ScheduleObservation& observation, uint32_t group) const noexcept;
   uint64_t RangeNs(const ScheduleObservation& observation, uint32_t group) const noexcept;
   uint64_t DrainNs(const ScheduleObservation& observation) const noexcept;
   // Of the allowance, what is not spent.
@@ -179,6 +191,7 @@ class CounterSchedule {
   // The open window.
   uint32_t group_ = 0;
   uint64_t window_begin_ns_ = 0;
+  uint32_t window_places_ = 0;      // Of its session; of the last one, once it is closed.
   uint64_t window_reserve_ns_ = 0;  // Of the allowance, kept for the other groups of the first round.
   uint64_t window_samples_ = 0;
   uint64_t window_failures_ = 0;

@@ -263,8 +263,8 @@ TEST(CounterSchedule, LeavesRoomForTheSassGroupInTheFirstRound) {
   ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToCounters);
   seen.cost_ns = 300 * kMs;
   const ScheduleStep step = schedule.Step(seen);
-  // 1.5 s less the rotation, and less another rotation with eight ranges of 4 ms.
-  EXPECT_EQ(step.cost_limit_ns, (1500 - 300 - 332) * kMs);
+  // 1.5 s less the rotation, and less another rotation with eight places and ranges of 4 ms.
+  EXPECT_EQ(step.cost_limit_ns, (1500 - 300 - 216 - 32) * kMs);
   seen.cost_ns += step.cost_limit_ns;
   seen.samples = 500;
   EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kToTiming);
@@ -273,14 +273,49 @@ TEST(CounterSchedule, LeavesRoomForTheSassGroupInTheFirstRound) {
 TEST(CounterSchedule, OpensNothingThatTheBudgetDoesNotCover) {
   CounterSchedule schedule({.first_round_ns = 0, .min_quiet_ns = 0}, kTwoKinds, 0);
   ScheduleObservation seen = At(0);
-  // A rotation and twelve ranges: 0.318 s, 5 % of 6.36 s.
+  // A rotation with 17 places and twelve ranges: 0.252 s, 5 % of 5.04 s.
   uint64_t opened_ns = 0;
   while (opened_ns == 0 && seen.now_ns < 100 * kSecond) {
     const ScheduleStep step = schedule.Step(seen);
     if (step.action == ScheduleAction::kToCounters) opened_ns = seen.now_ns;
     seen.now_ns = step.next_ns;
   }
-  EXPECT_NEAR(static_cast<double>(opened_ns) / 1e9, 6.36, 0.3);
+  EXPECT_NEAR(static_cast<double>(opened_ns) / 1e9, 5.04, 0.3);
+}
+
+TEST(CounterSchedule, ExpectsMoreOfASessionWithMorePlaces) {
+  EXPECT_EQ(SessionPlaces(0), 8u);
+  EXPECT_EQ(SessionPlaces(12), 17u);
+  EXPECT_EQ(SessionPlaces(UINT32_MAX), kMaxSessionPlaces);
+  const auto opens_at_ns = [](uint32_t ranges, uint64_t known_rotation_ns) {
+    CounterSchedule schedule({.first_round_ns = 0, .min_quiet_ns = 0}, kTwoKinds, 0);
+    ScheduleObservation seen = At(0);
+    seen.needs.groups[0].ranges = ranges;
+    seen.rotation_ns = known_rotation_ns;
+    while (schedule.Step(seen).action != ScheduleAction::kToCounters) seen.now_ns += 10 * kMs;
+    return seen.now_ns;
+  };
+  // 256 places: 0.712 s and sixteen ranges, 5 % of 14.7 s.
+  EXPECT_NEAR(static_cast<double>(opens_at_ns(3000, 0)) / 1e9, 14.7, 0.1);
+  // As measured where the size is that of the sessions before; here there was none.
+  EXPECT_GT(opens_at_ns(3000, 100 * kMs), opens_at_ns(12, 100 * kMs));
+}
+
+TEST(CounterSchedule, AWindowThatCouldNotBeOpenedIsNoneAtAll) {
+  CounterSchedule schedule(kAtOnce, kTwoKinds, 0);
+  ScheduleObservation seen = At(10 * kMs);
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const ScheduleStep step = schedule.Step(seen);
+    ASSERT_EQ(step.action, ScheduleAction::kToCounters) << "attempt " << attempt;
+    EXPECT_EQ(step.group, 0u) << "it is still this group's turn";
+    seen.cost_ns += 150 * kMs;
+    seen.now_ns += 300 * kMs;
+    schedule.NotOpened();
+    EXPECT_EQ(schedule.rotations(), 0u);
+  }
+  EXPECT_EQ(schedule.AllowanceNs(seen.now_ns), 1500 * kMs) << "the first round is not over";
+  schedule.NotOpened();
+  EXPECT_EQ(schedule.rotations(), 0u) << "nothing where no window was asked for";
 }
 
 SamplingNeeds::GroupSummary Lacking(uint32_t signatures, double share_ratio) {
