@@ -304,6 +304,9 @@ void ReplaySampler::Read(ThreadState* thread, uint32_t result) {
   const bool valid = result == 0 && values.size() == 1 && parts_.hold->overrun_count() == open_.overrun_count;
   if (!valid) {
     Stats().Add(StatId::kCounterVoidRanges);
+    Stats().Add(result != 0 && !failure.failed() ? StatId::kCounterVoidLaunchRefused
+                : values.size() == 1             ? StatId::kCounterVoidForeignLaunch
+                                                 : StatId::kCounterVoidCallFailed);
     for (const ReplayConfig::Part& part : open_.config->parts) {
       (void)parts_.needs->Record(open_.place, part.group, SampleOutcome::kVoid);
     }

@@ -239,6 +239,7 @@ TEST_F(ReplaySamplerTest, ALaunchThatTheDriverRefusedHasNoSample) {
   EXPECT_EQ(needs_.Samples(place_, 0), 0u);
   EXPECT_FALSE(needs_.HasGraduated(kFunction));
   EXPECT_FALSE(replays_->is_off());
+  EXPECT_EQ(Stats().Get(StatId::kCounterVoidLaunchRefused), 1u);
 }
 
 TEST_F(ReplaySamplerTest, AHeldLaunchThatWentOnMakesTheSampleVoid) {
@@ -256,6 +257,7 @@ TEST_F(ReplaySamplerTest, AHeldLaunchThatWentOnMakesTheSampleVoid) {
   replays_->After(thread_, 0);
   EXPECT_THAT(Ranges(), IsEmpty());
   EXPECT_EQ(Stats().Get(StatId::kCounterVoidRanges), 1u);
+  EXPECT_EQ(Stats().Get(StatId::kCounterVoidForeignLaunch), 1u);
 }
 
 TEST_F(ReplaySamplerTest, TheFirstLaunchesAreCandidates) {
