@@ -148,6 +148,12 @@ class TraceReader(unittest.TestCase):
         self.assertEqual(trace.counters.values_by_signature("a.sum"), {1: [3]})
         self.assertEqual(trace.counters.values_by_signature("a.sum", only_clean=False), {1: [1, 3]})
 
+    def test_what_is_denied_is_a_function_a_graph_or_a_context(self):
+        trace = trace_of(text(34, number(1, 5) + number(2, 3)) + text(34, number(2, 5) + text(4, "waited 9 ms") + number(6, 7))
+                         + text(34, number(2, 4) + number(5, 2)))
+        self.assertEqual([(denial.place, denial.reason) for denial in trace.counters.denials],
+                         [("function 5", "cooperative"), ("graph 7", "deadline"), ("context 2", "peer memory")])
+
     def test_a_batch_with_too_few_values_is_damage(self):
         short = text(32, number(1, 2) + number(2, 1) + number(17, 1) + packed(19, [1]))
         trace = trace_of(group(1, "light+", 1, ["a.sum"]) + short)
