@@ -87,7 +87,7 @@ DevicePeaksRecord MakeDevicePeaks(uint64_t device_id, uint64_t monotonic_ns, std
   };
   for (size_t i = 0; i < metrics.size() && i < values.size(); ++i) {
     const std::string_view clock = ClockOf(metrics[i]);
-    if (clock.empty()) continue;
+    if (clock.empty() || !std::isfinite(values[i])) continue;
     record.peaks.push_back({metrics[i], values[i], std::string(clock), value_of(clock)});
   }
   return record;

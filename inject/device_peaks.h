@@ -16,7 +16,7 @@ namespace gx::inject {
 // Metrics to read, of those that the chip has: the peaks, then the clocks that they are per cycle of.
 std::vector<std::string> PeakMetrics(const std::function<bool(const std::string& metric)>& exists);
 
-// `values` in the order of `metrics`, as PeakMetrics gave them.
+// `values` in the order of `metrics`, as PeakMetrics gave them. What is no number is left out.
 DevicePeaksRecord MakeDevicePeaks(uint64_t device_id, uint64_t monotonic_ns, std::span<const std::string> metrics,
                                   std::span<const double> values);
 

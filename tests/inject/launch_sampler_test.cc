@@ -126,6 +126,12 @@ class LaunchSamplerTest : public ::testing::Test {
     return launch;
   }
 
+  // As after a range of hardware counters that was the first of its session.
+  void Graduate(const LaunchToSample& launch, uint32_t function) {
+    needs_.Graduate(function);
+    (void)needs_.Record(PlaceOf(launch), kHardwareGroup, SampleOutcome::kFirstOfSession);
+  }
+
   void Arm(uint32_t group = kHardwareGroup, uint32_t max_ranges = kMaxSessionRanges, bool with_event = true) {
     session_ = std::make_unique<RangeSession>(host_, range_api_, &watchdog_);
     RangeSession::Options options;
@@ -406,7 +412,7 @@ TEST_F(LaunchSamplerTest, WhatIsNotWantedIsLeftAlone) {
 TEST_F(LaunchSamplerTest, PatchedCodeIsTriedOnlyOnWhatHasGraduated) {
   Arm(kSassGroup);
   ExpectSkipped(kernel_, StatId::kCounterSkippedNotGraduated);
-  needs_.Graduate(kernel_.parameters.function_index);
+  Graduate(kernel_, kernel_.parameters.function_index);
   Launch(kernel_);
   EXPECT_EQ(fake_.pushes, 1u);
   EXPECT_NE(tally_.sass_range_ns.value(), 0u);
@@ -415,7 +421,7 @@ TEST_F(LaunchSamplerTest, PatchedCodeIsTriedOnlyOnWhatHasGraduated) {
 }
 
 TEST_F(LaunchSamplerTest, ALaunchOfPatchedCodeIsWatched) {
-  needs_.Graduate(kernel_.parameters.function_index);
+  Graduate(kernel_, kernel_.parameters.function_index);
   Arm(kSassGroup);
   std::optional<StuckCall> stuck;
   Launch(kernel_, 0, [&] { stuck = watchdog_.Check(MonotonicNs() + kHour); });
@@ -853,7 +859,7 @@ TEST_F(LaunchSamplerTest, AGraphThatMayNotIsLeftAlone) {
 TEST_F(LaunchSamplerTest, AGraphIsNeverSampledWithPatchedCode) {
   const LaunchToSample graph = Wanted(Graph());
   graphs_->Set(kGraphExec, GraphSampling::kMay);
-  needs_.Graduate(GraphFunction(kGraphExec));
+  Graduate(graph, GraphFunction(kGraphExec));
   Arm(kSassGroup);
   Launch(graph);
   ExpectLeftAlone(nullptr);

@@ -271,6 +271,21 @@ TEST(SamplingDenyList, IsExhaustedAfterTooManyMissedDeadlinesAndForgetsNone) {
   }
 }
 
+TEST(SamplingDenyList, WhatALaunchShowsOfItselfIsNoMissedDeadline) {
+  SamplingDenyList list;
+  ASSERT_TRUE(list.Allocate(1000, {}));
+  for (uint32_t i = 1; i < 500; ++i) list.Deny(i, "_Z4gridv", 7, DenyReason::kCooperative);
+  EXPECT_FALSE(list.exhausted());
+  DenyReason reason = DenyReason::kNone;
+  ASSERT_TRUE(list.Find(400, &reason));
+  EXPECT_EQ(reason, DenyReason::kCooperative);
+  // The same code under another index may be launched otherwise.
+  EXPECT_EQ(list.Decide(600, "_Z4gridv", 7), DenyReason::kNone);
+  // And there is room for those that did miss theirs.
+  list.Deny(601, "_Z4spinv", 8, DenyReason::kDeadline);
+  EXPECT_EQ(list.Decide(602, "_Z4spinv", 8), DenyReason::kDeadline);
+}
+
 TEST(SamplingDenyList, ThreadsAgree) {
   SamplingDenyList list;
   ASSERT_TRUE(list.Allocate(256, {}));

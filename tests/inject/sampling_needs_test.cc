@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "inject/self_stats.h"
+
 namespace gx::inject {
 namespace {
 
@@ -86,6 +88,7 @@ TEST_F(SamplingNeedsTest, WantsPatchedCodeOnlyOfFunctionsThatHaveGraduated) {
   EXPECT_FALSE(needs_.Wants(place, kSass));
   EXPECT_EQ(needs_.Summarise().groups[kSass].signatures, 0u);
   needs_.Graduate(7);
+  (void)needs_.Record(place, kLight, SampleOutcome::kFirstOfSession);
   EXPECT_TRUE(needs_.HasGraduated(7));
   EXPECT_TRUE(needs_.Wants(place, kSass));
   EXPECT_FALSE(needs_.Wants(other, kSass));
@@ -176,6 +179,9 @@ TEST_F(SamplingNeedsTest, GivesUpGroupsAndFunctions) {
   const uint32_t other = Add(2, 2, 1000);
   needs_.Graduate(1);
   needs_.Graduate(2);
+  for (const uint32_t signature : {place, other}) {
+    (void)needs_.Record(signature, kLight, SampleOutcome::kFirstOfSession);
+  }
   needs_.Rank();
   needs_.GiveUpFunction(1);
   EXPECT_FALSE(needs_.Wants(place, kLight));
@@ -253,6 +259,93 @@ TEST_F(SamplingNeedsTest, GroupsBeyondTheListAreNotWanted) {
   EXPECT_FALSE(needs_.Wants(place, 3));
   EXPECT_FALSE(needs_.Record(place, 3, SampleOutcome::kValid));
   EXPECT_EQ(needs_.RankLimit(3, 10), 0u);
+}
+
+TEST(GraphSamplingKey, TellsDevicesAndGraphsApartAndIsNoKernels) {
+  std::map<uint64_t, int> keys;
+  for (uint32_t device = 0; device < 3; ++device) {
+    for (uint32_t graph = 1; graph < 50; ++graph) ++keys[GraphSamplingKey(device, graph)];
+  }
+  EXPECT_EQ(keys.size(), 3u * 49u);
+  EXPECT_EQ(keys.count(0), 0u);
+  EXPECT_EQ(GraphSamplingKey(1, 7), GraphSamplingKey(1, 7));
+  SamplingKeyParts kernel;
+  kernel.name_hash = SamplingNameHash("kernel");
+  kernel.device_id = 1;
+  kernel.grid.x = 7;
+  EXPECT_EQ(keys.count(SamplingKey(kernel)), 0u);
+}
+
+TEST_F(SamplingNeedsTest, KnowsTheLongestLaunchOfASignature) {
+  const uint32_t place = needs_.Find(1, 1);
+  EXPECT_EQ(needs_.LongestNs(place), 0u) << "none is known";
+  needs_.AddTime(1, 500, true);
+  needs_.AddTime(1, 9'000, false);  // Not clean, and long all the same.
+  needs_.AddTime(1, 700, true);
+  needs_.AddTime(2, 1'000'000, true);
+  EXPECT_EQ(needs_.LongestNs(place), 9'000u);
+  EXPECT_EQ(needs_.LongestNs(SamplingNeeds::kNone), 0u);
+  EXPECT_EQ(SamplingNeeds().LongestNs(0), 0u);
+}
+
+TEST_F(SamplingNeedsTest, WhereTheTensorPathIsKnownOnlyGroupsThatSawItGoOn) {
+  constexpr GroupKind kTwoPaths[] = {GroupKind::kHardware, GroupKind::kTensor, GroupKind::kTensor};
+  ASSERT_TRUE(needs_.SetGroups(kTwoPaths));
+  const uint32_t place = Add(1, 1, 1000);
+  needs_.Rank();
+  needs_.SetTensorActive(place);
+  EXPECT_TRUE(needs_.Wants(place, 1));
+  EXPECT_TRUE(needs_.Wants(place, 2));
+  (void)needs_.Record(place, 1, SampleOutcome::kValid);
+  needs_.SetTensorPathKnown(place);
+  EXPECT_TRUE(needs_.Wants(place, 1)) << "it lacks two more";
+  EXPECT_FALSE(needs_.Wants(place, 2)) << "it would count nothing";
+  EXPECT_TRUE(needs_.Wants(place, 0));
+  EXPECT_EQ(needs_.Summarise().groups[2].signatures, 0u);
+  const uint32_t other = Add(2, 2, 1000);
+  needs_.Rank();
+  needs_.SetTensorActive(other);
+  EXPECT_TRUE(needs_.Wants(other, 2)) << "of another signature";
+  needs_.SetTensorPathKnown(SamplingNeeds::kNone);  // Nothing happens.
+}
+
+TEST_F(SamplingNeedsTest, APairThatIsGivenUpIsCountedOnce) {
+  Stats().Reset();
+  const uint32_t place = Add(1, 1, 1000);
+  needs_.Rank();
+  for (int i = 0; i < 7; ++i) (void)needs_.Record(place, kLight, SampleOutcome::kVoid);
+  EXPECT_EQ(Stats().Get(StatId::kCounterGivenUp), 0u);
+  (void)needs_.Record(place, kLight, SampleOutcome::kFirstOfSession);
+  EXPECT_EQ(Stats().Get(StatId::kCounterGivenUp), 1u);
+  for (int i = 0; i < 300; ++i) (void)needs_.Record(place, kLight, SampleOutcome::kVoid);
+  EXPECT_EQ(Stats().Get(StatId::kCounterGivenUp), 1u);
+  // One that has all its samples lacks nothing.
+  const uint32_t done = Add(2, 2, 1000);
+  for (int i = 0; i < 3; ++i) (void)needs_.Record(done, kLight, SampleOutcome::kValid);
+  for (int i = 0; i < 9; ++i) (void)needs_.Record(done, kLight, SampleOutcome::kVoid);
+  EXPECT_EQ(Stats().Get(StatId::kCounterGivenUp), 1u);
+}
+
+TEST(SamplingNeeds, GroupsThatAreKnownLaterFindWhatWasGatheredBefore) {
+  SamplingNeeds needs;
+  ASSERT_TRUE(needs.Allocate({.capacity = 64, .functions = 64}, {}));
+  EXPECT_EQ(needs.group_count(), 0u);
+  const uint32_t place = needs.Find(1, 1);
+  for (int i = 0; i < 20; ++i) needs.AddTime(1, 1000, true);
+  needs.Rank();
+  EXPECT_FALSE(needs.Wants(place, kLight));
+  EXPECT_FALSE(needs.Record(place, kLight, SampleOutcome::kValid));
+  EXPECT_EQ(needs.Summarise().ranked, 1u);
+  EXPECT_EQ(needs.Summarise().timed_ratio, 1.0);
+  ASSERT_TRUE(needs.SetGroups(kKinds));
+  EXPECT_EQ(needs.group_count(), 3u);
+  EXPECT_TRUE(needs.Wants(place, kLight));
+  EXPECT_EQ(needs.Summarise().groups[kLight].ranges, 3u);
+  // Without memory there are none.
+  SamplingNeeds none;
+  EXPECT_TRUE(none.SetGroups(kKinds));
+  EXPECT_EQ(none.group_count(), 0u);
+  EXPECT_FALSE(none.Wants(0, kLight));
 }
 
 TEST(SamplingNeeds, WithoutMemoryOfItsOwnItWantsNothing) {
