@@ -161,5 +161,14 @@ INSTANTIATE_TEST_SUITE_P(Every, HangingCounters,
                                            "cuptiProfilerHostEvaluateToGpuValues", "cuptiRangeProfilerDisable"),
                          [](const auto& instance) { return instance.param; });
 
+// The one test that needs as long as the watchdog's patience: half a minute.
+TEST_F(SamplingFailures, ACallThatNeverComesBackIsNamedWhileTheProgramRuns) {
+  const Capture capture = Sample({"sampled", "ms=33000", "pause_us=200"}, {{"FAKE_HANG", "cuptiRangeProfilerStop"}});
+  EXPECT_EQ(capture.result.out, "sampled\n");
+  ExpectWhole(capture);
+  EXPECT_EQ(capture.trace.Stat(v1::STAT_COUNTER_WATCHDOG_FIRED), 1u);
+  EXPECT_THAT(capture.trace.diagnostics, HasSubstr("stopping a session has not come back"));
+}
+
 }  // namespace
 }  // namespace gx::e2e
