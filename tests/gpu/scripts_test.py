@@ -23,6 +23,7 @@ import check_coverage
 import check_counters
 import check_cost
 import check_hazards
+import check_replay
 import counter_packets
 import coverage
 import machine_code
@@ -318,6 +319,25 @@ class Programs(unittest.TestCase):
         for path in glob.glob(os.path.join(glob.escape(FOLDER), "*.py")):
             with open(path, encoding="utf-8") as file:
                 ast.parse(file.read(), path)
+
+
+class ReplayTest(unittest.TestCase):
+    TEXT = ("expect once_chain gr__ctas_launched.sum 8\nexpect once_chain ffma.sum 16\nresult once_chain ok\n"
+            "result once_count 5 instead of 4\nlaunches 10\n")
+
+    def test_the_programs_words_are_read(self):
+        program = check_replay.Program(self.TEXT)
+        self.assertEqual(program.expected, {"once_chain": {"gr__ctas_launched.sum": 8, "ffma.sum": 16}})
+        self.assertEqual(program.wrong, ["once_count 5 instead of 4"])
+        self.assertEqual((program.results, program.launches), (2, 10))
+
+    def test_a_wrong_result_or_none_is_not_ok(self):
+        for text, good in ((self.TEXT, 1), ("", 1), ("result once_chain ok\n", 2)):
+            rows = rows_module.Rows()
+            check_replay.check_results(rows, "r", check_replay.Program(text), "0")
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                rows.finish()
+            self.assertEqual(out.getvalue().count("| ok\n") - 1, good, text)
 
 
 if __name__ == "__main__":
