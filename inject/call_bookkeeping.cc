@@ -3,6 +3,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "inject/call_result.h"
 #include "inject/context_idle.h"
 #include "inject/self_stats.h"
@@ -53,7 +55,8 @@ void CallBookkeeping::OnEnter(ThreadState* thread, CallInfo call, uint32_t cbid,
     case CallKind::kCaptureBegin:
       if (parts_.captures != nullptr && parts_.captures->Begin(CaptureKey(thread, call, cbid, data))) {
         Stats().Add(StatId::kCounterCapturesWaited);
-        (void)WaitUntil([&] { return !parts_.captures->busy(); }, parts_.capture_wait_ns);
+        (void)WaitUntil([&] { return !parts_.captures->busy(); },
+                        std::max(parts_.capture_wait_ns, parts_.captures->longer_wait_ns()));
       }
       // Nothing where the range was done in time.
       if (parts_.contents != nullptr) parts_.contents->CaptureBegan();

@@ -12,8 +12,11 @@ uint64_t CaptureGate::StreamKey(const void* context, const void* stream,
   return key == 0 ? 1 : key;
 }
 
-bool CaptureGate::Begin(uint64_t stream) noexcept {
-  captures_.fetch_add(1, std::memory_order_seq_cst);
+bool CaptureGate::Begin(uint64_t stream, uint64_t now_ns) noexcept {
+  // Whoever sees the capture before its time sees that of an earlier one.
+  if (captures_.fetch_add(1, std::memory_order_seq_cst) == 0) {
+    first_begin_ns_.store(now_ns, std::memory_order_seq_cst);
+  }
   bool placed = false;
   for (std::atomic<uint64_t>& open : open_) {
     uint64_t held = open.load(std::memory_order_relaxed);
@@ -40,6 +43,12 @@ void CaptureGate::End(uint64_t stream) noexcept {
 void CaptureGate::ForgetAll() noexcept {
   for (std::atomic<uint64_t>& open : open_) open.store(0, std::memory_order_seq_cst);
   captures_.store(0, std::memory_order_seq_cst);
+}
+
+uint64_t CaptureGate::OpenForNs(uint64_t now_ns) const noexcept {
+  if (is_open()) return 0;
+  const uint64_t begin_ns = first_begin_ns_.load(std::memory_order_seq_cst);
+  return now_ns > begin_ns ? now_ns - begin_ns : 1;
 }
 
 bool CaptureGate::Enter() noexcept {

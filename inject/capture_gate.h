@@ -15,9 +15,12 @@
 #include <atomic>
 #include <cstdint>
 
+#include "inject/clock.h"
+
 namespace gx::inject {
 
-// Longer than the work that may be under way: a change of group takes 0.3 s, a range its completion limit.
+// How long a capture that begins waits. A change of groups takes 0.3 s for each session; a range looks at captures and
+// is gone before (launch_sampler.h); what takes longer says so (WaitLonger).
 inline constexpr uint64_t kCaptureWaitNs = 1'000'000'000;
 
 class CaptureGate {
@@ -29,10 +32,10 @@ class CaptureGate {
   // (CU_STREAM_PER_THREAD) by thread. Never 0. Pure.
   static uint64_t StreamKey(const void* context, const void* stream, uint64_t thread_of_per_thread_stream) noexcept;
 
-  // ---------------------------------------------------------------------------------------------- the program's
-  // captures Before the driver begins the capture. True: counter work is under way, wait for it (bounded) before
+  // ---------------------------------------------------------------------------------------- the program's captures
+  // Before the driver begins the capture. True: counter work is under way, wait for it (bounded) before
   // returning.
-  bool Begin(uint64_t stream) noexcept;
+  bool Begin(uint64_t stream, uint64_t now_ns = MonotonicNs()) noexcept;
   // The driver refused to begin it, or it has ended: by cuStreamEndCapture, whether that succeeded or found the capture
   // invalidated. Not to be called where the driver says that the capture goes on
   // (CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD).
@@ -48,6 +51,11 @@ class CaptureGate {
   // True: no capture is open; one that begins from now on waits until Leave.
   [[nodiscard]] bool Enter() noexcept;
   void Leave() noexcept { busy_.fetch_sub(1, std::memory_order_seq_cst); }
+  // Inside: a capture that begins from now on waits for `ns`, if that is longer than usual. 0: as usual again.
+  void WaitLonger(uint64_t ns) noexcept { longer_wait_ns_.store(ns, std::memory_order_relaxed); }
+  uint64_t longer_wait_ns() const noexcept { return longer_wait_ns_.load(std::memory_order_relaxed); }
+  // For how long a capture has been open, or waiting for us; 0: none is. Never too short.
+  uint64_t OpenForNs(uint64_t now_ns) const noexcept;
 
   bool is_open() const noexcept { return captures_.load(std::memory_order_seq_cst) == 0; }
   bool busy() const noexcept { return busy_.load(std::memory_order_seq_cst) != 0; }
@@ -60,6 +68,8 @@ class CaptureGate {
   std::array<std::atomic<uint64_t>, kSize> open_ = {};
   std::atomic<int32_t> captures_{0};
   std::atomic<int32_t> busy_{0};
+  std::atomic<uint64_t> first_begin_ns_{0};  // Of those that are open.
+  std::atomic<uint64_t> longer_wait_ns_{0};
   std::atomic<bool> waits_{true};
   std::atomic<uint32_t> met_work_{0};
   std::atomic<uint32_t> untracked_{0};

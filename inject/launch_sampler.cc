@@ -1,7 +1,6 @@
 #include "inject/launch_sampler.h"
 
-#include <time.h>
-
+#include <algorithm>
 #include <string_view>
 
 #include "inject/clock.h"
@@ -20,8 +19,9 @@ constexpr uint64_t kCaptureGraceNs = kCaptureWaitNs / 2;
 
 void Nap(uint64_t ns) noexcept {
   if (ns == 0) return;
-  const timespec nap{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
-  (void)nanosleep(&nap, nullptr);
+  // Not nanosleep, which is a cancellation point: a thread that is cancelled must not unwind through us.
+  static const std::atomic<uint32_t> never{0};
+  FutexWait(never, 0, ns);
 }
 
 std::string_view NameOf(const FunctionInfo& info) noexcept {
@@ -136,6 +136,16 @@ bool LaunchSampler::MayByName(ThreadState* thread, const LaunchToSample& launch,
   return false;
 }
 
+// A function's name is set before its index is given out, and stays.
+uint64_t LaunchSampler::NameHash(uint32_t function) noexcept {
+  uint64_t hash = name_hashes_[function].load(std::memory_order_relaxed);
+  if (hash == 0) {
+    hash = SamplingNameHash(NameOf(parts_.functions->Get(function)));
+    name_hashes_[function].store(hash, std::memory_order_relaxed);
+  }
+  return hash;
+}
+
 ArmedSession* LaunchSampler::Eligible(ThreadState* thread, const LaunchToSample& launch, uint32_t* place,
                                       uint32_t* function) noexcept {
   const bool is_graph = launch.work == DeviceWork::kGraph;
@@ -154,7 +164,7 @@ ArmedSession* LaunchSampler::Eligible(ThreadState* thread, const LaunchToSample&
       return nullptr;
     }
     SamplingKeyParts parts;
-    parts.name_hash = SamplingNameHash(NameOf(parts_.functions->Get(*function)));
+    parts.name_hash = NameHash(*function);
     parts.device_id = device_id;
     parts.grid = launch.parameters.grid;
     parts.block = launch.parameters.block;
@@ -165,7 +175,7 @@ ArmedSession* LaunchSampler::Eligible(ThreadState* thread, const LaunchToSample&
   *place = parts_.needs->Find(key, *function);
   if (!armed() || *place == SamplingNeeds::kNone) return nullptr;
   if (!parts_.needs->Wants(*place, group_, rank_limit_.load(std::memory_order_relaxed))) {
-    if (kind_ == GroupKind::kSass && !is_graph && !parts_.needs->HasGraduated(*function)) {
+    if (kind_ == GroupKind::kSass && !is_graph && !HasGraduated(*place, *function)) {
       Stats().Add(StatId::kCounterSkippedNotGraduated);
     }
     return nullptr;
@@ -175,14 +185,13 @@ ArmedSession* LaunchSampler::Eligible(ThreadState* thread, const LaunchToSample&
     // Code that was captured before a session began is not patched: such a graph shows 0 (CUPTI 13.0).
     if (kind_ == GroupKind::kSass) return nullptr;
     const GraphSampling sampling = parts_.graphs->Get(launch.graph_exec_id);
-    // No window is to be opened for it again.
-    if (sampling == GraphSampling::kNever) parts_.needs->GiveUpFunction(*function);
+    // No window is to be opened for it again. Not by its function, which it shares with other graphs.
+    if (sampling == GraphSampling::kNever) parts_.needs->GiveUp(*place);
     if (sampling != GraphSampling::kMay) return nullptr;
-    DenyReason reason = DenyReason::kNone;
-    if (parts_.deny->Find(*function, &reason) && reason != DenyReason::kNone) {
-      Stats().Add(SkipStat(reason));
-      return nullptr;
-    }
+  } else if (kind_ == GroupKind::kSass && !HasGraduated(*place, *function)) {
+    // Another function of that name may have it, which the needs do not tell apart.
+    Stats().Add(StatId::kCounterSkippedNotGraduated);
+    return nullptr;
   } else if (!MayByName(thread, launch, *function)) {
     return nullptr;
   }
@@ -212,22 +221,55 @@ bool LaunchSampler::Replays(ThreadState* thread, const LaunchToSample& launch, u
          parts_.replay->Before(thread, launch, place, function);
 }
 
-bool LaunchSampler::WaitForIdle(ThreadState* thread, ArmedSession* session, uint64_t begin_ns) noexcept {
+bool LaunchSampler::HasGraduated(uint32_t place, uint32_t function) const noexcept {
+  return parts_.needs->HasGraduated(function) && parts_.needs->HasCompleted(place);
+}
+
+bool LaunchSampler::Hold(Held* held) noexcept {
+  held->ticket = parts_.hold->Hold();
+  held->overrun_count = parts_.hold->overrun_count();
+  return held->ticket != 0;
+}
+
+bool LaunchSampler::SkipBusy(uint64_t begin_ns) noexcept {
+  back_off_.Skipped(MonotonicNs(), MonotonicNs() - begin_ns);
+  parts_.tally->busy_skips.fetch_add(1, std::memory_order_relaxed);
+  Stats().Add(StatId::kCounterSkippedBusy);
+  return false;
+}
+
+bool LaunchSampler::BeginRange(ThreadState* thread, ArmedSession* session, uint64_t begin_ns) noexcept {
+  Held held;
+  // A drain holds launches from its beginning: where several threads launch, the context is never idle by itself.
+  if (drain_limit_ns_.load(std::memory_order_relaxed) != 0 && !Hold(&held)) return SkipBusy(begin_ns);
+  if (WaitForIdle(thread, session, begin_ns, held)) return PushAlone(thread, session, begin_ns, held);
+  if (held.ticket != 0) parts_.hold->Release(held.ticket);
+  return false;
+}
+
+bool LaunchSampler::WaitForIdle(ThreadState* thread, ArmedSession* session, uint64_t begin_ns,
+                                const Held& held) noexcept {
   const uint64_t thread_id = thread->thread_id.load(std::memory_order_relaxed);
   const uint64_t drain_limit_ns = drain_limit_ns_.load(std::memory_order_relaxed);
   IdleWait wait(begin_ns, kIdleLimitNs, drain_limit_ns);
   uint64_t now_ns = begin_ns;
   WaitNext next = WaitNext::kSleep;
-  for (;;) {
-    const WaitStep step =
-        wait.Next(now_ns, AskContext(*parts_.cuda, *parts_.streams, session->context, thread_id, session->idle));
+  const uint32_t watched = parts_.watchdog->Enter(SamplingCall::kQueryStream, begin_ns);
+  while (parts_.captures->captures() == 0) {
+    // What a call under way sends is still to come.
+    const bool calls = held.ticket != 0 && parts_.hold->CallsUnderWay(*parts_.queues, thread);
+    const WaitStep step = wait.Next(
+        now_ns, calls ? Readiness::kNotReady
+                      : AskContext(*parts_.cuda, *parts_.streams, session->context, thread_id, session->idle));
     next = step.next;
-    if (next != WaitNext::kSleep || parts_.captures->captures() != 0) break;
+    if (next != WaitNext::kSleep) break;
     Nap(step.sleep_ns);
     now_ns = MonotonicNs();
   }
+  parts_.watchdog->Leave(watched);
   const uint64_t waited_ns = MonotonicNs() - begin_ns;
   session->idle_wait_ns += waited_ns;
+  open_.idle_wait_ns = waited_ns;
   if (drain_limit_ns != 0) {
     Stats().Add(StatId::kCounterDrains);
     parts_.tally->drain_ns.Add(waited_ns);
@@ -237,35 +279,31 @@ bool LaunchSampler::WaitForIdle(ThreadState* thread, ArmedSession* session, uint
     Stats().Add(StatId::kCounterSkippedCapture);
     return false;
   }
-  back_off_.Skipped(MonotonicNs(), waited_ns);
   if (next == WaitNext::kFail) {
     // An error or a doubt: a drain would not help.
+    back_off_.Skipped(MonotonicNs(), waited_ns);
     Stats().Add(StatId::kCounterSkippedContext);
     return false;
   }
-  parts_.tally->busy_skips.fetch_add(1, std::memory_order_relaxed);
-  Stats().Add(StatId::kCounterSkippedBusy);
-  return false;
+  return SkipBusy(begin_ns);
 }
 
-// With the launches of others held: none can come between the look at the streams and the push.
-bool LaunchSampler::PushAlone(ThreadState* thread, ArmedSession* session, uint64_t begin_ns) noexcept {
+// With the launches of others held: none can come between the look at the streams and the push. Ends the hold.
+bool LaunchSampler::PushAlone(ThreadState* thread, ArmedSession* session, uint64_t begin_ns, Held held) noexcept {
   const uint64_t thread_id = thread->thread_id.load(std::memory_order_relaxed);
-  const auto skip = [&] {
-    back_off_.Skipped(MonotonicNs(), MonotonicNs() - begin_ns);
-    Stats().Add(StatId::kCounterSkippedBusy);
-    return false;
-  };
-  if (!parts_.hold->Hold()) return skip();
-  const uint64_t overrun_count = parts_.hold->overrun_count();
+  if (held.ticket == 0 && !Hold(&held)) return SkipBusy(begin_ns);
   bool alone = WaitUntil([&] { return !parts_.hold->CallsUnderWay(*parts_.queues, thread); }, kCallsLimitNs);
   alone = alone && parts_.contents->Open(thread_id);
-  if (alone &&
-      (AskContext(*parts_.cuda, *parts_.streams, session->context, thread_id, session->idle) != Readiness::kReady ||
-       parts_.hold->overrun_count() != overrun_count)) {
-    RangeFacts unused;
-    parts_.contents->Close(&unused);
-    alone = false;
+  if (alone) {
+    const uint32_t watched = parts_.watchdog->Enter(SamplingCall::kQueryStream, MonotonicNs());
+    alone = AskContext(*parts_.cuda, *parts_.streams, session->context, thread_id, session->idle) == Readiness::kReady;
+    parts_.watchdog->Leave(watched);
+    // The watchdog may have broken the hold, and switched off.
+    alone = alone && parts_.hold->overrun_count() == held.overrun_count && !parts_.watchdog->off();
+    if (!alone) {
+      RangeFacts unused;
+      parts_.contents->Close(&unused);
+    }
   }
   const bool pushes = alone;
   if (alone) {
@@ -279,8 +317,14 @@ bool LaunchSampler::PushAlone(ThreadState* thread, ArmedSession* session, uint64
       alone = false;
     }
   }
-  parts_.hold->Release();
-  return pushes ? alone : skip();
+  parts_.hold->Release(held.ticket);
+  return pushes ? alone : SkipBusy(begin_ns);
+}
+
+// Whether what is launched now belongs to the window that the session was opened in: a region may end, and another one
+// begin, with kernels traced again, before the sampler's thread comes to it.
+bool LaunchSampler::MayRange(const ArmedSession& session) const noexcept {
+  return parts_.window_id == nullptr || parts_.window_id->load(std::memory_order_relaxed) == session.window_id;
 }
 
 void LaunchSampler::LeaveRange() noexcept {
@@ -310,7 +354,7 @@ void LaunchSampler::Before(ThreadState* thread, const LaunchToSample& launch) no
   }
   // Disarm may have come between.
   if (!armed() || session->abandoned.load(std::memory_order_relaxed) ||
-      session->context_lost.load(std::memory_order_relaxed) || session->failed_result != 0 ||
+      session->context_lost.load(std::memory_order_relaxed) || session->failed_result != 0 || !MayRange(*session) ||
       ranges_left_.load(std::memory_order_relaxed) <= 0 || !back_off_.MayTry(begin_ns)) {
     range_taken_.store(false, std::memory_order_seq_cst);
     return decline();
@@ -329,7 +373,8 @@ void LaunchSampler::Before(ThreadState* thread, const LaunchToSample& launch) no
   const bool is_current = parts_.cuda->cuCtxGetCurrent != nullptr &&
                           parts_.cuda->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == launch.context;
   const uint32_t order = session->session->next_order();
-  if (!is_current || !WaitForIdle(thread, session, begin_ns) || !PushAlone(thread, session, begin_ns)) {
+  open_ = {};
+  if (!is_current || !BeginRange(thread, session, begin_ns)) {
     if (session->failed_result != 0) {
       const RangeAccount account = AccountOf(RangeVerdict::kCallFailed);
       if (order < kMaxSessionRanges) session->ranges[order] = {place, RangeVerdict::kCallFailed, account.flags};
@@ -344,7 +389,6 @@ void LaunchSampler::Before(ThreadState* thread, const LaunchToSample& launch) no
   }
   back_off_.Succeeded();
   ranges_left_.fetch_sub(1, std::memory_order_relaxed);
-  open_ = {};
   open_.session = session;
   open_.order = order;
   open_.place = place;
@@ -374,27 +418,45 @@ Readiness LaunchSampler::AskDone(ArmedSession* session, bool recorded) const noe
   }
 }
 
+// Whether a capture has waited for so long that it may go on at any moment: then no call of ours is made any more.
+bool LaunchSampler::CaptureIsLate(uint64_t now_ns) const noexcept {
+  return parts_.captures->OpenForNs(now_ns) >= kCaptureGraceNs;
+}
+
+uint64_t LaunchSampler::LaunchLimitNs(DeviceWork work, bool untimed, uint64_t longest_ns) noexcept {
+  return work == DeviceWork::kGraph || untimed ? kMaxCompletionLimitNs : CompletionLimitNs(longest_ns);
+}
+
 WaitNext LaunchSampler::WaitForLaunch(ArmedSession* session, uint64_t begin_ns) noexcept {
   // An event, so that what other threads put behind the launch is not waited for.
   const bool recorded = session->done != nullptr && parts_.cuda->cuEventRecord != nullptr &&
                         parts_.cuda->cuEventRecord(session->done, open_.launch.stream) == CUDA_SUCCESS;
-  const uint64_t limit_ns = open_.launch.work == DeviceWork::kGraph
-                                ? kMaxCompletionLimitNs
-                                : CompletionLimitNs(parts_.needs->LongestNs(open_.place));
-  CompletionWait wait(begin_ns, limit_ns);
+  CompletionWait wait(begin_ns,
+                      LaunchLimitNs(open_.launch.work, parts_.count_launches, parts_.needs->LongestNs(open_.place)));
   uint64_t now_ns = begin_ns;
-  uint64_t capture_ns = 0;  // Since when a capture waits for us.
-  for (;;) {
+  // Another question to the device would break the capture.
+  while (!CaptureIsLate(now_ns)) {
     const WaitStep step = wait.Next(now_ns, AskDone(session, recorded));
     if (step.next != WaitNext::kSleep) return step.next;
-    if (parts_.captures->captures() != 0) {
-      if (capture_ns == 0) capture_ns = now_ns;
-      // Another question to the device would break the capture that then begins.
-      if (now_ns - capture_ns >= kCaptureGraceNs) return WaitNext::kSleep;
-    }
     Nap(step.sleep_ns);
     now_ns = MonotonicNs();
   }
+  return WaitNext::kSleep;
+}
+
+// `begin_ns`: when the driver's function returned; `waited_ns`: from then on, for the launch to complete.
+void LaunchSampler::Bill(const ArmedSession& session, bool completed, uint64_t begin_ns, uint64_t waited_ns) noexcept {
+  const bool is_sass = kind_ == GroupKind::kSass;
+  // Patched code runs inside the launch itself.
+  const uint64_t patched_ns = is_sass ? begin_ns - open_.launch_ns : 0;
+  uint64_t spent_ns = open_.spent_ns + patched_ns + (MonotonicNs() - begin_ns);
+  // What the launch takes anyway is not ours.
+  if (completed) spent_ns -= std::min(parts_.needs->MeanNs(open_.place), patched_ns + waited_ns);
+  parts_.tally->Spend(spent_ns);
+  // A missed deadline is paid for once; it says nothing of the next range. Nor do idle waits, which are drains at worst
+  // and have a mean of their own.
+  if (!completed || session.failed_result != 0) return;
+  (is_sass ? parts_.tally->sass_range_ns : parts_.tally->hardware_range_ns).Add(spent_ns - open_.idle_wait_ns);
 }
 
 void LaunchSampler::After(ThreadState* thread, uint32_t result) noexcept {
@@ -416,8 +478,13 @@ void LaunchSampler::After(ThreadState* thread, uint32_t result) noexcept {
   facts.first_of_session = open_.first;
   CompletionConsequence consequence;
   WaitNext next = WaitNext::kGo;
-  if (facts.launch_accepted) {
+  if (CaptureIsLate(begin_ns)) {
+    // Not one call more, whatever became of the launch.
+    next = WaitNext::kSleep;
+  } else if (facts.launch_accepted) {
+    const uint32_t watched = parts_.watchdog->Enter(SamplingCall::kQueryEvent, begin_ns);
     next = WaitForLaunch(session, begin_ns);
+    parts_.watchdog->Leave(watched);
   }
   const uint64_t waited_ns = MonotonicNs() - begin_ns;
   session->completion_wait_ns += waited_ns;
@@ -435,13 +502,9 @@ void LaunchSampler::After(ThreadState* thread, uint32_t result) noexcept {
   }
   parts_.contents->Close(&facts);
   facts.capture_began = facts.capture_began || cut_short;
+  facts.window_ended = !MayRange(*session);
   Finish(thread, facts, consequence, waited_ns);
-  const uint64_t spent_ns = open_.spent_ns + (MonotonicNs() - begin_ns);
-  // Patched code runs inside the launch itself.
-  const uint64_t patched_ns = kind_ == GroupKind::kSass ? begin_ns - open_.launch_ns : 0;
-  parts_.tally->Spend(spent_ns + patched_ns);
-  (kind_ == GroupKind::kSass ? parts_.tally->sass_range_ns : parts_.tally->hardware_range_ns)
-      .Add(spent_ns + patched_ns);
+  Bill(*session, consequence.pop, begin_ns, waited_ns);
   LeaveRange();
 }
 
@@ -467,7 +530,8 @@ void LaunchSampler::Finish(ThreadState* thread, const RangeFacts& facts, const C
       const FunctionInfo& info = parts_.functions->Get(open_.function);
       parts_.deny->Deny(open_.function, NameOf(info), info.has_code ? info.code.hash : 0, DenyReason::kDeadline);
     }
-    parts_.needs->GiveUpFunction(open_.function);
+    open_.launch.work == DeviceWork::kGraph ? parts_.needs->GiveUp(open_.place)
+                                            : parts_.needs->GiveUpFunction(open_.function);
     Deny(thread, open_.launch, open_.function, DenyReason::kDeadline, waited_ns);
   }
   if (consequence.abandon_session) {

@@ -120,6 +120,8 @@ class LaunchSampler {
   // Before the driver's function, after LaunchHold::Enter.
   void Before(ThreadState* thread, const LaunchToSample& launch) noexcept;
   void BeforeOther(ThreadState* thread, DeviceWork work) noexcept;
+  // How long a sampled launch may take. `untimed`: kernels are not timed, so none is known to be short. Pure.
+  static uint64_t LaunchLimitNs(DeviceWork work, bool untimed, uint64_t longest_ns) noexcept;
   // Of a thread without a queue.
   void BeforeStranger(DeviceWork work) noexcept;
   // After it, before the launch's own event is queued. `result`: CUresult of the launch.
@@ -146,9 +148,10 @@ class LaunchSampler {
     uint32_t place = SamplingNeeds::kNone;
     uint32_t function = 0;
     LaunchToSample launch;
-    uint64_t begin_ns = 0;   // Of everything we did for it.
-    uint64_t spent_ns = 0;   // Before the launch.
-    uint64_t launch_ns = 0;  // When the driver's function began.
+    uint64_t begin_ns = 0;      // Of everything we did for it.
+    uint64_t spent_ns = 0;      // Before the launch.
+    uint64_t idle_wait_ns = 0;  // Of that.
+    uint64_t launch_ns = 0;     // When the driver's function began.
     uint32_t patched_slot = SamplingWatchdog::kNone;
     bool first = false;
   };
@@ -157,13 +160,27 @@ class LaunchSampler {
   // Every reason not to sample the launch that needs no waiting. Fills open_'s place and function.
   ArmedSession* Eligible(ThreadState* thread, const LaunchToSample& launch, uint32_t* place,
                          uint32_t* function) noexcept;
+  // May run as patched code.
+  bool HasGraduated(uint32_t place, uint32_t function) const noexcept;
   bool MayByName(ThreadState* thread, const LaunchToSample& launch, uint32_t function) noexcept;
   bool Replays(ThreadState* thread, const LaunchToSample& launch, uint32_t place, uint32_t function) noexcept;
   void Deny(ThreadState* thread, const LaunchToSample& launch, uint32_t function, DenyReason reason,
             uint64_t waited_ns) noexcept;
-  bool WaitForIdle(ThreadState* thread, ArmedSession* session, uint64_t begin_ns) noexcept;
-  bool PushAlone(ThreadState* thread, ArmedSession* session, uint64_t begin_ns) noexcept;
+  // Launches of others are held.
+  struct Held {
+    uint64_t ticket = 0;
+    uint64_t overrun_count = 0;
+  };
+  bool Hold(Held* held) noexcept;
+  bool MayRange(const ArmedSession& session) const noexcept;
+  uint64_t NameHash(uint32_t function) noexcept;
+  bool BeginRange(ThreadState* thread, ArmedSession* session, uint64_t begin_ns) noexcept;
+  bool WaitForIdle(ThreadState* thread, ArmedSession* session, uint64_t begin_ns, const Held& held) noexcept;
+  bool PushAlone(ThreadState* thread, ArmedSession* session, uint64_t begin_ns, Held held) noexcept;
+  bool SkipBusy(uint64_t begin_ns) noexcept;
+  bool CaptureIsLate(uint64_t now_ns) const noexcept;
   WaitNext WaitForLaunch(ArmedSession* session, uint64_t begin_ns) noexcept;
+  void Bill(const ArmedSession& session, bool completed, uint64_t begin_ns, uint64_t waited_ns) noexcept;
   Readiness AskDone(ArmedSession* session, bool recorded) const noexcept;
   void Finish(ThreadState* thread, const RangeFacts& facts, const CompletionConsequence& consequence,
               uint64_t waited_ns) noexcept;
@@ -181,6 +198,8 @@ class LaunchSampler {
   std::atomic<uint64_t> cost_limit_ns_{0};
   std::atomic<uint64_t> drain_limit_ns_{0};
   std::atomic<uint32_t> rank_limit_{UINT32_MAX};
+  // Of functions by their index, taken once: names have up to 64 KiB. 0: not known yet.
+  std::array<std::atomic<uint64_t>, kSampledKernels> name_hashes_ = {};
   // Of whoever has range_taken_ set.
   SkipBackOff back_off_;
   Open open_;

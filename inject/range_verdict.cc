@@ -25,7 +25,7 @@ std::string_view RangeVerdictName(RangeVerdict verdict) {
     case RangeVerdict::kNoLaunch:
       return "the launch was refused";
     case RangeVerdict::kCaptureBegan:
-      return "a capture began";
+      return "a capture began, or the region ended";
     case RangeVerdict::kForeignLaunch:
       return "another thread launched";
     case RangeVerdict::kSeveralLaunches:
@@ -44,7 +44,7 @@ RangeVerdict JudgeRange(const RangeFacts& facts) noexcept {
   if (facts.push_failed || facts.pop_failed) return RangeVerdict::kCallFailed;
   if (!facts.launched || !facts.launch_accepted) return RangeVerdict::kNoLaunch;
   if (!facts.completed_in_time) return RangeVerdict::kNotCompleted;
-  if (facts.capture_began) return RangeVerdict::kCaptureBegan;
+  if (facts.capture_began || facts.window_ended) return RangeVerdict::kCaptureBegan;
   if (Of(facts.foreign, DeviceWork::kKernel) != 0 || Of(facts.foreign, DeviceWork::kGraph) != 0) {
     return RangeVerdict::kForeignLaunch;
   }

@@ -24,6 +24,7 @@ struct RangeFacts {
   std::array<uint32_t, kDeviceWorks> own_extra = {};
   std::array<uint32_t, kDeviceWorks> foreign = {};
   bool capture_began = false;
+  bool window_ended = false;  // The launch is in another window, or in none.
   bool completed_in_time = false;
   bool push_failed = false;
   bool pop_failed = false;
@@ -32,11 +33,11 @@ struct RangeFacts {
 
 enum class RangeVerdict : uint8_t {
   kValid,
-  kValidFirst,    // The first of its session: DRAM writes about 3 % high. Kept, flagged, not one of those needed.
-  kCallFailed,    // Push or pop.
-  kNoLaunch,      // The launch was never made, or refused.
-  kNotCompleted,  // Abandoned at the deadline.
-  kCaptureBegan,
+  kValidFirst,     // The first of its session: DRAM writes about 3 % high. Kept, flagged, not one of those needed.
+  kCallFailed,     // Push or pop.
+  kNoLaunch,       // The launch was never made, or refused.
+  kNotCompleted,   // Abandoned at the deadline.
+  kCaptureBegan,   // Or the recorded region ended.
   kForeignLaunch,  // Another thread's kernel or graph.
   kSeveralLaunches,
   kCopy,

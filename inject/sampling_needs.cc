@@ -105,10 +105,10 @@ bool SamplingNeeds::IsReady(const Signature& signature, uint32_t group) const no
   const uint32_t function = signature.function.load(std::memory_order_relaxed);
   const uint8_t state =
       function < options_.functions ? functions_[function].load(std::memory_order_relaxed) : uint8_t{kGivenUp};
-  if ((state & kGivenUp) != 0) return false;
+  if ((state & kGivenUp) != 0 || signature.given_up.load(std::memory_order_relaxed)) return false;
   switch (kinds_[group]) {
     case GroupKind::kSass:
-      return (state & kGraduated) != 0;
+      return (state & kGraduated) != 0 && signature.completed.load(std::memory_order_relaxed);
     case GroupKind::kTensor:
       return signature.tensor_active.load(std::memory_order_relaxed) &&
              (!signature.tensor_path_known.load(std::memory_order_relaxed) ||
@@ -145,6 +145,9 @@ bool SamplingNeeds::Lacks(uint32_t place, uint32_t group) const noexcept {
 bool SamplingNeeds::Record(uint32_t place, uint32_t group, SampleOutcome outcome) noexcept {
   if (place > mask_ || group >= group_count_) return false;
   Pair& pair = places_[place].groups[group];
+  if (outcome != SampleOutcome::kVoid && kinds_[group] != GroupKind::kSass) {
+    places_[place].completed.store(true, std::memory_order_relaxed);
+  }
   if (outcome == SampleOutcome::kValid) {
     (void)AddUpTo255(&pair.samples);
     pair.voids.store(0, std::memory_order_relaxed);
@@ -171,6 +174,20 @@ void SamplingNeeds::AddTime(uint64_t key, uint64_t duration_ns, bool clean) noex
 uint64_t SamplingNeeds::LongestNs(uint32_t place) const noexcept {
   if (places_ == nullptr || place > mask_) return 0;
   return places_[place].longest_ns.load(std::memory_order_relaxed);
+}
+
+uint64_t SamplingNeeds::MeanNs(uint32_t place) const noexcept {
+  if (places_ == nullptr || place > mask_) return 0;
+  const uint64_t timings = places_[place].timings.load(std::memory_order_relaxed);
+  return timings == 0 ? 0 : places_[place].time_ns.load(std::memory_order_relaxed) / timings;
+}
+
+bool SamplingNeeds::HasCompleted(uint32_t place) const noexcept {
+  return places_ != nullptr && place <= mask_ && places_[place].completed.load(std::memory_order_relaxed);
+}
+
+void SamplingNeeds::GiveUp(uint32_t place) noexcept {
+  if (places_ != nullptr && place <= mask_) places_[place].given_up.store(true, std::memory_order_relaxed);
 }
 
 void SamplingNeeds::SetTensorActive(uint32_t place, bool active) noexcept {

@@ -95,9 +95,13 @@ class SamplingNeeds {
   // The signature's place; kNone: the table is full (counted). At most kMaxProbes steps.
   uint32_t Find(uint64_t key, uint32_t function) noexcept;
   // Whether a launch of the signature should be sampled with the group: it is among the signatures that make up the top
-  // share, its rank is below `rank_limit`, and samples are missing. Patched code only for functions that graduated,
-  // tensor groups only for signatures whose tensor pipe was at work.
+  // share, its rank is below `rank_limit`, and samples are missing. Patched code only for signatures that completed, of
+  // functions that graduated; tensor groups only for signatures whose tensor pipe was at work.
   bool Wants(uint32_t place, uint32_t group, uint32_t rank_limit = UINT32_MAX) const noexcept;
+  // Whether the signature has completed in time under a hardware group, alone: its function may have done so for other
+  // shapes, and wait for something with this one. Besides HasGraduated of the very function that is launched: two
+  // functions of one name share a signature.
+  bool HasCompleted(uint32_t place) const noexcept;
   // The same, whatever the signature's rank: for launches that are too rare to have one.
   bool Lacks(uint32_t place, uint32_t group) const noexcept;
   // What became of a range. Returns true when the group has all its samples of the signature now. A pair that is given
@@ -118,6 +122,8 @@ class SamplingNeeds {
   // No more samples of the group, of the function.
   void GiveUpGroup(uint32_t group) noexcept;
   void GiveUpFunction(uint32_t function) noexcept;
+  // Of the signature alone: graphs share indexes of functions.
+  void GiveUp(uint32_t place) noexcept;
 
   // ------------------------------------------------------------------------------------------------ the schedule's
   // Puts the signatures into the order of their share of GPU time and picks those that make up the top share, of the
@@ -137,6 +143,8 @@ class SamplingNeeds {
   uint32_t group_count() const noexcept { return group_count_; }
   // The longest timed launch of the signature; 0: none is known.
   uint64_t LongestNs(uint32_t place) const noexcept;
+  // The mean of its timed launches; 0: none is known.
+  uint64_t MeanNs(uint32_t place) const noexcept;
   // For the trace: samples of a group so far.
   uint32_t Samples(uint32_t place, uint32_t group) const noexcept;
 
@@ -156,6 +164,8 @@ class SamplingNeeds {
     std::atomic<uint64_t> time_ns{0};
     std::atomic<uint64_t> longest_ns{0};
     std::atomic<uint32_t> clean_timings{0};
+    std::atomic<bool> completed{false};
+    std::atomic<bool> given_up{false};
     std::atomic<bool> tensor_active{false};
     std::atomic<bool> tensor_path_known{false};
     std::array<Pair, kMaxSampledGroups> groups;

@@ -1,5 +1,7 @@
 #include "inject/sampling_watchdog.h"
 
+#include <algorithm>
+
 namespace gx::inject {
 namespace {
 
@@ -11,11 +13,15 @@ constexpr uint64_t kCallMask = 0x3f;
 
 constexpr uint64_t kSessionLimitNs = 30'000'000'000;
 constexpr uint64_t kRangeLimitNs = 10'000'000'000;
+// A wait as a whole, which has a deadline of its own: 10 s for the sampled launch, 1 s for idle streams.
+constexpr uint64_t kCompletionLimitNs = 15'000'000'000;
 
 }  // namespace
 
 std::string_view SamplingCallName(SamplingCall call) {
   switch (call) {
+    case SamplingCall::kInitialize:
+      return "initialising the profiler";
     case SamplingCall::kEnable:
       return "enabling the range profiler";
     case SamplingCall::kConfigure:
@@ -48,6 +54,7 @@ std::string_view SamplingCallName(SamplingCall call) {
 
 uint64_t SamplingCallLimitNs(SamplingCall call) {
   switch (call) {
+    case SamplingCall::kInitialize:
     case SamplingCall::kEnable:
     case SamplingCall::kConfigure:
     case SamplingCall::kStart:
@@ -61,8 +68,9 @@ uint64_t SamplingCallLimitNs(SamplingCall call) {
     case SamplingCall::kPatchedLaunch:
     case SamplingCall::kPop:
     case SamplingCall::kQueryStream:
-    case SamplingCall::kQueryEvent:
       return kRangeLimitNs;
+    case SamplingCall::kQueryEvent:
+      return kCompletionLimitNs;
   }
   return kSessionLimitNs;
 }
@@ -79,6 +87,11 @@ uint32_t SamplingWatchdog::Enter(SamplingCall call, uint64_t now_ns) noexcept {
 
 void SamplingWatchdog::Leave(uint32_t slot) noexcept {
   if (slot < kSlots) slots_[slot].store(0, std::memory_order_release);
+}
+
+bool SamplingWatchdog::busy() const noexcept {
+  return std::any_of(slots_.begin(), slots_.end(),
+                     [](const auto& slot) { return slot.load(std::memory_order_acquire) != 0; });
 }
 
 std::optional<StuckCall> SamplingWatchdog::Check(uint64_t now_ns) noexcept {

@@ -13,6 +13,7 @@
 namespace gx::inject {
 
 enum class SamplingCall : uint8_t {
+  kInitialize,  // What is asked before there is a plan.
   kEnable,
   kConfigure,
   kStart,
@@ -27,7 +28,7 @@ enum class SamplingCall : uint8_t {
   kQueryStream,
   kQueryEvent,
 };
-inline constexpr uint32_t kSamplingCalls = 13;
+inline constexpr uint32_t kSamplingCalls = 14;
 
 std::string_view SamplingCallName(SamplingCall call);
 // Sessions are built and torn down in up to half a second; what runs inside a launch must be over sooner.
@@ -53,6 +54,8 @@ class SamplingWatchdog {
   // [MT] Sampling is over. Also settable by others.
   bool off() const noexcept { return off_.load(std::memory_order_acquire); }
   void TurnOff() noexcept { off_.store(true, std::memory_order_release); }
+  // Whether any call is under way. [MT]
+  bool busy() const noexcept;
   uint64_t unwatched() const noexcept { return unwatched_.load(std::memory_order_relaxed); }
 
  private:

@@ -74,6 +74,21 @@ TEST(CaptureGate, CapturesWithoutAPlaceKeepItShutUntilAllIsForgotten) {
   EXPECT_TRUE(gate.Enter());
 }
 
+TEST(CaptureGate, RemembersWhenTheFirstOfTheOpenCapturesBegan) {
+  CaptureGate gate;
+  EXPECT_EQ(gate.OpenForNs(1000), 0u);
+  gate.Begin(1, 1000);
+  gate.Begin(2, 1500);
+  EXPECT_EQ(gate.OpenForNs(1600), 600u);
+  gate.End(1);
+  EXPECT_EQ(gate.OpenForNs(1700), 700u) << "as long as any is open";
+  EXPECT_NE(gate.OpenForNs(900), 0u) << "open, whatever the clock says";
+  gate.End(2);
+  EXPECT_EQ(gate.OpenForNs(1800), 0u);
+  gate.Begin(3, 2000);
+  EXPECT_EQ(gate.OpenForNs(2100), 100u);
+}
+
 TEST(CaptureGate, KeysTellContextsStreamsAndThreadsApart) {
   int a = 0;
   int b = 0;

@@ -64,6 +64,7 @@ class LaunchSamplerTest : public ::testing::Test {
     parts.deny = &deny_;
     parts.watchdog = &watchdog_;
     parts.tally = &tally_;
+    parts.window_id = &window_id_;
     parts_ = parts;
     sampler_.Attach(parts);
     FakeCurrentContexts() = {kContext};
@@ -145,6 +146,7 @@ class LaunchSamplerTest : public ::testing::Test {
     armed_->context_id = kContextId;
     armed_->device_id = kDevice;
     armed_->session_id = 9;
+    armed_->window_id = window_id_.load();
     armed_->session = session_.get();
     if (with_event) {
       ASSERT_EQ(cuda_.cuEventCreate(&armed_->done, 0), CUDA_SUCCESS);
@@ -264,6 +266,7 @@ class LaunchSamplerTest : public ::testing::Test {
   SamplingDenyList deny_;
   SamplingWatchdog watchdog_;
   SamplingTally tally_;
+  std::atomic<uint32_t> window_id_{4};
   LaunchSampler::Parts parts_;
   LaunchSampler sampler_;
   std::unique_ptr<RangeSession> session_;
@@ -305,7 +308,8 @@ TEST_F(LaunchSamplerTest, ALaunchIsSampledAndItsRangeGoesIntoItsQueue) {
   EXPECT_EQ(Stats().Get(StatId::kCounterSamples), 1u);
   EXPECT_EQ(Skips(), 0u);
   EXPECT_NE(tally_.cost_ns.load(), 0u);
-  EXPECT_EQ(tally_.cost_ns.load(), tally_.hardware_range_ns.value()) << "one range is all there was, and counts once";
+  EXPECT_EQ(tally_.cost_ns.load(), tally_.hardware_range_ns.value() + armed_->idle_wait_ns)
+      << "one range is all there was, and counts once";
   EXPECT_EQ(tally_.sass_range_ns.value(), 0u);
   ExpectReleased();
 }
@@ -417,7 +421,22 @@ TEST_F(LaunchSamplerTest, PatchedCodeIsTriedOnlyOnWhatHasGraduated) {
   EXPECT_EQ(fake_.pushes, 1u);
   EXPECT_NE(tally_.sass_range_ns.value(), 0u);
   EXPECT_EQ(tally_.hardware_range_ns.value(), 0u);
-  EXPECT_EQ(tally_.cost_ns.load(), tally_.sass_range_ns.value());
+  EXPECT_EQ(tally_.cost_ns.load(), tally_.sass_range_ns.value() + armed_->idle_wait_ns);
+}
+
+TEST_F(LaunchSamplerTest, PatchedCodeIsTriedOnlyOnWhatHasCompletedInThisShape) {
+  needs_.Graduate(kernel_.parameters.function_index);  // By a launch of another one.
+  Arm(kSassGroup);
+  ExpectSkipped(kernel_, StatId::kCounterSkippedNotGraduated);
+}
+
+TEST_F(LaunchSamplerTest, AFunctionDoesNotGraduateByAnotherOneOfItsName) {
+  Graduate(kernel_, kernel_.parameters.function_index);
+  const LaunchToSample namesake = Kernel("_Z4gemmPf", 0x7ff);
+  ASSERT_NE(namesake.parameters.function_index, kernel_.parameters.function_index);
+  ASSERT_EQ(KeyOf(namesake), KeyOf(kernel_));
+  Arm(kSassGroup);
+  ExpectSkipped(namesake, StatId::kCounterSkippedNotGraduated);
 }
 
 TEST_F(LaunchSamplerTest, ALaunchOfPatchedCodeIsWatched) {
@@ -436,6 +455,174 @@ TEST_F(LaunchSamplerTest, WhereACaptureIsOpenNothingIsSampled) {
   captures_.End(1);
   Launch(kernel_);
   EXPECT_EQ(fake_.pushes, 1u);
+}
+
+TEST_F(LaunchSamplerTest, InAnotherWindowThanItsSessionsNothingIsSampled) {
+  Arm();
+  window_id_ = 5;
+  Launch(kernel_);
+  ExpectLeftAlone(nullptr);
+  window_id_ = 0;  // Outside every region.
+  Launch(kernel_);
+  ExpectLeftAlone(nullptr);
+  window_id_ = 4;
+  Launch(kernel_);
+  EXPECT_EQ(fake_.pushes, 1u);
+}
+
+TEST_F(LaunchSamplerTest, AWindowThatEndsMeanwhileMakesTheRangeVoid) {
+  Arm();
+  Launch(kernel_, 0, [&] { window_id_ = 5; });
+  EXPECT_EQ(fake_.Count("RangeProfilerPopRange"), 1u);
+  EXPECT_EQ(armed_->ranges[0].verdict, RangeVerdict::kCaptureBegan);
+  EXPECT_EQ(armed_->ranges[0].flags, kCounterVoid);
+  EXPECT_EQ(tally_.samples.load(), 0u);
+  EXPECT_EQ(needs_.Samples(PlaceOf(kernel_), kHardwareGroup), 0u);
+}
+
+TEST_F(LaunchSamplerTest, ACaptureThatHasWaitedTooLongMeetsNoCallOfOurs) {
+  Arm();
+  uint64_t queries = 0;
+  Launch(kernel_, 0, [&] {
+    // A launch that itself took so long: patched code, or a module that was loaded.
+    EXPECT_TRUE(captures_.Begin(1, MonotonicNs() - kCaptureWaitNs));
+    queries = driver_.queries;
+  });
+  EXPECT_EQ(driver_.queries, queries);
+  EXPECT_EQ(fake_.Count("RangeProfilerPopRange"), 0u);
+  EXPECT_TRUE(armed_->abandoned.load());
+  EXPECT_EQ(armed_->ranges[0].verdict, RangeVerdict::kCaptureBegan);
+  EXPECT_EQ(Stats().Get(StatId::kCounterCompletionDeadlines), 0u);
+  DenyReason reason = DenyReason::kNone;
+  (void)deny_.Find(kernel_.parameters.function_index, &reason);
+  EXPECT_EQ(reason, DenyReason::kNone) << "it is not the function's fault";
+  EXPECT_EQ(tally_.hardware_range_ns.value(), 0u);
+  captures_.End(1);
+  session_->Abandon();
+}
+
+TEST_F(LaunchSamplerTest, ARefusedLaunchIsNotPoppedEitherWhereACaptureHasWaitedTooLong) {
+  Arm();
+  Launch(kernel_, CUDA_ERROR_INVALID_VALUE, [&] { EXPECT_TRUE(captures_.Begin(1, MonotonicNs() - kCaptureWaitNs)); });
+  EXPECT_EQ(fake_.Count("RangeProfilerPopRange"), 0u);
+  EXPECT_TRUE(armed_->abandoned.load());
+  EXPECT_EQ(armed_->ranges[0].verdict, RangeVerdict::kNoLaunch);
+  captures_.End(1);
+  session_->Abandon();
+}
+
+TEST_F(LaunchSamplerTest, ACaptureThatHasJustBegunIsServedAsUsual) {
+  Arm();
+  Launch(kernel_, 0, [&] { EXPECT_TRUE(captures_.Begin(1)); });
+  EXPECT_EQ(fake_.Count("RangeProfilerPopRange"), 1u);
+  EXPECT_FALSE(armed_->abandoned.load());
+  captures_.End(1);
+}
+
+TEST_F(LaunchSamplerTest, WaitsForTheDeviceAreWatched) {
+  for (const auto& [query, call] :
+       {std::pair("cuStreamQuery", SamplingCall::kQueryStream), std::pair("cuEventQuery", SamplingCall::kQueryEvent)}) {
+    SamplingWatchdog watchdog;
+    parts_.watchdog = &watchdog;
+    sampler_.Attach(parts_);
+    Arm();
+    std::optional<StuckCall> stuck;
+    driver_.inside_query = [&, wanted = query](const char* asked) {
+      if (!stuck && std::string_view(asked) == wanted) stuck = watchdog.Check(MonotonicNs() + kHour);
+    };
+    Launch(kernel_);
+    driver_.inside_query = nullptr;
+    ASSERT_TRUE(stuck.has_value()) << query;
+    EXPECT_EQ(stuck->call, call);
+    EXPECT_FALSE(watchdog.Check(MonotonicNs() + kHour).has_value()) << "left";
+    Close();
+  }
+  parts_.watchdog = &watchdog_;
+  sampler_.Attach(parts_);
+}
+
+TEST_F(LaunchSamplerTest, ADrainHoldsLaunchesWhileItWaits) {
+  Arm();
+  sampler_.Allow(1000, kHour, 1'000'000'000, UINT32_MAX);
+  driver_.Answer(kStream, CUDA_ERROR_NOT_READY);
+  int questions = 0;
+  int held = 0;
+  driver_.inside_query = [&](const char*) {
+    if (captures_.busy() && hold_.held()) ++held;
+    if (++questions == 5) driver_.Answer(kStream, CUDA_SUCCESS);
+  };
+  uint64_t before = 0;
+  Launch(kernel_, 0, [&] {
+    EXPECT_FALSE(hold_.held());
+    before = static_cast<uint64_t>(questions);
+    driver_.inside_query = nullptr;
+  });
+  EXPECT_EQ(static_cast<uint64_t>(held), before) << "from the first question on";
+  EXPECT_EQ(fake_.pushes, 1u);
+  EXPECT_EQ(Stats().Get(StatId::kCounterDrains), 1u);
+}
+
+TEST_F(LaunchSamplerTest, ADrainEndsItsHoldAtItsLimit) {
+  Arm();
+  sampler_.Allow(1000, kHour, 2'000'000, UINT32_MAX);
+  driver_.Answer(kStream, CUDA_ERROR_NOT_READY);
+  ExpectSkipped(kernel_, StatId::kCounterSkippedBusy);
+  EXPECT_EQ(tally_.busy_skips.load(), 1u);
+}
+
+TEST_F(LaunchSamplerTest, WhereAnotherHoldsLaunchesNoDrainBegins) {
+  Arm();
+  sampler_.Allow(1000, kHour, 1'000'000'000, UINT32_MAX);
+  ThreadState* const thread = queues_.Current();
+  (void)hold_.Enter(thread);
+  const uint64_t ticket = hold_.Hold();
+  ASSERT_NE(ticket, 0u);
+  sampler_.Before(thread, kernel_);
+  sampler_.After(thread, 0);
+  hold_.Leave(thread);
+  EXPECT_TRUE(hold_.held());
+  EXPECT_EQ(driver_.queries, 0u);
+  hold_.Release(ticket);
+  const StatId reason = StatId::kCounterSkippedBusy;
+  ExpectLeftAlone(&reason);
+}
+
+TEST_F(LaunchSamplerTest, AnIdleWaitIsBilledAndNoPartOfWhatARangeCosts) {
+  Arm();
+  driver_.Answer(kStream, CUDA_ERROR_NOT_READY);
+  const uint64_t begin_ns = MonotonicNs();
+  driver_.inside_query = [&](const char*) {
+    if (MonotonicNs() - begin_ns > 2'000'000) driver_.Answer(kStream, CUDA_SUCCESS);
+  };
+  Launch(kernel_);
+  EXPECT_EQ(fake_.pushes, 1u);
+  EXPECT_GE(armed_->idle_wait_ns, 2'000'000u);
+  EXPECT_EQ(tally_.cost_ns.load(), tally_.hardware_range_ns.value() + armed_->idle_wait_ns);
+}
+
+TEST_F(LaunchSamplerTest, WhatTheLaunchTakesAnywayIsNotBilled) {
+  needs_.AddTime(KeyOf(kernel_), kHour * 1000, true);
+  needs_.Rank();
+  Arm();
+  driver_.AnswerEvent(CUDA_ERROR_NOT_READY);
+  uint64_t asked_ns = 0;
+  driver_.inside_query = [&](const char* call) {
+    if (std::string_view(call) != "cuEventQuery") return;
+    if (asked_ns == 0) asked_ns = MonotonicNs();
+    if (MonotonicNs() - asked_ns > 3'000'000) driver_.AnswerEvent(CUDA_SUCCESS);
+  };
+  const uint64_t begin_ns = MonotonicNs();
+  Launch(kernel_);
+  const uint64_t took_ns = MonotonicNs() - begin_ns;
+  EXPECT_GE(armed_->completion_wait_ns, 3'000'000u);
+  EXPECT_LE(tally_.cost_ns.load() + armed_->completion_wait_ns, took_ns);
+}
+
+TEST_F(LaunchSamplerTest, WhereKernelsAreNotTimedNoneIsTakenForAShortOne) {
+  EXPECT_EQ(LaunchSampler::LaunchLimitNs(DeviceWork::kKernel, true, 0), kMaxCompletionLimitNs);
+  EXPECT_EQ(LaunchSampler::LaunchLimitNs(DeviceWork::kKernel, false, 0), kUnknownCompletionLimitNs);
+  EXPECT_EQ(LaunchSampler::LaunchLimitNs(DeviceWork::kKernel, false, 1000), kMinCompletionLimitNs);
+  EXPECT_EQ(LaunchSampler::LaunchLimitNs(DeviceWork::kGraph, false, 1000), kMaxCompletionLimitNs);
 }
 
 TEST_F(LaunchSamplerTest, ACaptureThatBeginsWhileStreamsAreBusyIsNotWaitedFor) {
@@ -754,6 +941,7 @@ TEST_F(LaunchSamplerTest, AMissedDeadlineAbandonsTheSessionAndDeniesTheFunctionF
   EXPECT_EQ(std::get<RangeEvent>(events[1]).flags, kCounterVoid);
   EXPECT_EQ(Stats().Get(StatId::kCounterCompletionDeadlines), 1u);
   EXPECT_GE(tally_.cost_ns.load(), kMinCompletionLimitNs);
+  EXPECT_EQ(tally_.hardware_range_ns.value(), 0u) << "the next range will not cost as much";
   ExpectReleased();
   // Neither the function nor the session is tried again.
   driver_.AnswerEvent(CUDA_SUCCESS);
@@ -854,6 +1042,32 @@ TEST_F(LaunchSamplerTest, AGraphThatMayNotIsLeftAlone) {
   without_id.graph_exec_id = 0;
   Launch(without_id);
   ExpectLeftAlone(nullptr);
+}
+
+TEST_F(LaunchSamplerTest, AGraphThatMayNotBarsNoOtherOneOfItsPlace) {
+  const LaunchToSample never = Wanted(Graph());
+  graphs_->Set(kGraphExec, GraphSampling::kNever);
+  Arm();
+  Launch(never);
+  LaunchToSample other = Graph();
+  other.graph_exec_id = kGraphExec + GraphSamplingTable::kSize;
+  ASSERT_EQ(GraphFunction(other.graph_exec_id), GraphFunction(kGraphExec));
+  other = Wanted(other);
+  graphs_->Set(other.graph_exec_id, GraphSampling::kMay);
+  Launch(other);
+  EXPECT_EQ(fake_.pushes, 1u);
+  EXPECT_FALSE(needs_.Wants(PlaceOf(never), kHardwareGroup)) << "no window is opened for it";
+}
+
+TEST_F(LaunchSamplerTest, AGraphThatMissesItsDeadlineBarsNoOtherOneOfItsPlace) {
+  LaunchToSample other = Graph();
+  other.graph_exec_id = kGraphExec + GraphSamplingTable::kSize;
+  deny_.Deny(GraphFunction(kGraphExec), {}, kGraphExec, DenyReason::kDeadline);
+  other = Wanted(other);
+  graphs_->Set(other.graph_exec_id, GraphSampling::kMay);
+  Arm();
+  Launch(other);
+  EXPECT_EQ(fake_.pushes, 1u);
 }
 
 TEST_F(LaunchSamplerTest, AGraphIsNeverSampledWithPatchedCode) {

@@ -61,6 +61,12 @@ const Fault kFaults[] = {
      RangeVerdict::kModuleLoad},
 };
 
+TEST(JudgeRange, AWindowThatEndedVoidsARangeAsACaptureDoes) {
+  RangeFacts facts = Good();
+  facts.window_ended = true;
+  EXPECT_EQ(JudgeRange(facts), RangeVerdict::kCaptureBegan);
+}
+
 TEST(JudgeRange, EachFaultVoidsARange) {
   for (const Fault& fault : kFaults) {
     RangeFacts facts = Good();
