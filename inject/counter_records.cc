@@ -8,10 +8,18 @@ namespace {
 
 // CUptiResult, as far as it says something of counters (cupti_result.h).
 constexpr int kHardwareBusy = 26;
+constexpr int kNotSupported = 27;
+constexpr int kVirtualizedNotSupported = 33;
 constexpr int kInsufficientPrivileges = 35;
 constexpr int kOldProfilerApiInitialized = 36;
+constexpr int kLegacyNotSupported = 38;
 constexpr int kMultipleSubscribers = 39;
 constexpr int kVirtualizedInsufficientPrivileges = 40;
+constexpr int kConfidentialNotSupported = 41;
+constexpr int kCmpNotSupported = 42;
+constexpr int kMigNotSupported = 43;
+constexpr int kSliNotSupported = 44;
+constexpr int kWslNotSupported = 45;
 
 constexpr unsigned kCapSysAdmin = 21;  // linux/capability.h
 
@@ -240,6 +248,27 @@ CounterPermissions ReadCounterPermissions(std::string_view driver_params, std::s
   permissions.has_sys_admin = SysAdminOf(process_status, "CapEff:");
   permissions.may_have_sys_admin = SysAdminOf(process_status, "CapBnd:");
   return permissions;
+}
+
+bool SaysAccess(int cupti_result) {
+  switch (cupti_result) {
+    case kHardwareBusy:
+    case kNotSupported:
+    case kVirtualizedNotSupported:
+    case kInsufficientPrivileges:
+    case kOldProfilerApiInitialized:
+    case kLegacyNotSupported:
+    case kMultipleSubscribers:
+    case kVirtualizedInsufficientPrivileges:
+    case kConfidentialNotSupported:
+    case kCmpNotSupported:
+    case kMigNotSupported:
+    case kSliNotSupported:
+    case kWslNotSupported:
+      return true;
+    default:
+      return false;
+  }
 }
 
 CounterAccessState AccessStateOf(int cupti_result) {

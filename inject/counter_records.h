@@ -63,6 +63,8 @@ struct CounterCall {
   std::string_view result_text;  // CUPTI's own; "": there is none.
 };
 
+// Whether a CUptiResult says that the device's counters are not to be had here, rather than that something went wrong.
+bool SaysAccess(int cupti_result);
 // What a CUptiResult says of a device's counters; a code that says nothing of them is kUnsupported.
 CounterAccessState AccessStateOf(int cupti_result);
 // The counter that a device in this state adds to; nothing for kAllowed and kOff.

@@ -24,14 +24,24 @@ constexpr uint64_t kShortestSleepNs = 1'000'000;
 // A launch may be waiting for the plan.
 constexpr uint64_t kReplayWaitSleepNs = 5'000'000;
 // How long launches are held for a change of windows, at the first try and at most; between tries they run.
+constexpr uint64_t kFirstHoldNs = 50'000'000;
 constexpr uint64_t kLongestHoldNs = 1'000'000'000;
 constexpr uint32_t kHoldTries = 2;
 constexpr uint64_t kBetweenHoldsNs = 50'000'000;
+// Less time than that is not worth a hold.
+constexpr uint64_t kShortestHoldNs = 100'000;
+// Several devices are armed and closed one after another; a capture that begins waits a second for all of them.
+constexpr uint64_t kOneHoldNs = 300'000'000;
+// Windows in a row for which the device was not quiet in time, over one and a half minutes: then there is no use.
+constexpr uint32_t kMaxUnquietWindows = 10;
+// Another tool has the counters.
+constexpr uint64_t kFirstHeldPauseNs = 64'000'000'000;
 // A sampled launch that is under way when a window is to end has its own deadline; sessions are not touched before.
 constexpr uint64_t kRangeEndNs = kMaxCompletionLimitNs + 1'000'000'000;
 // Tries to end a session that was left open: each holds launches for a moment, so they become rarer.
 constexpr uint64_t kFirstRecoveryPauseNs = 50'000'000;
-constexpr uint64_t kLongestRecoveryPauseNs = 8'000'000'000;
+constexpr uint64_t kLongestRecoveryPauseNs = 3'600'000'000'000;
+constexpr uint64_t kLongestRecoveryHoldNs = 50'000'000;
 constexpr uint64_t kFirstQuietPauseNs = 250'000'000;
 constexpr uint64_t kLongestQuietPauseNs = 32'000'000'000;
 constexpr uint64_t kContextEndWaitNs = 2'000'000'000;
@@ -59,6 +69,14 @@ CUevent NewEvent(const CudaApi& cuda) {
   return event;
 }
 
+// Of a context, or of a device. Never 0.
+uint64_t KeyOf(const ContextEnd& end) noexcept {
+  if (end.context != nullptr) return reinterpret_cast<uintptr_t>(end.context);
+  return end.device < 0 ? UINT64_MAX : uint64_t{static_cast<uint32_t>(end.device)} * 2 + 1;
+}
+
+static_assert(kMaxSessionPlaces == kMaxSessionRanges);
+
 }  // namespace
 
 // ---------------------------------------------------------------------------------------------- the thread
@@ -82,7 +100,7 @@ void Sampler::LetGo() noexcept {
   parts_.watchdog->TurnOff();
   parts_.launches->Forbid();
   (void)parts_.launches->Disarm(0);
-  if (holds_) Resume();
+  if (hold_ticket_ != 0) Resume();
   Stats().Add(StatId::kCounterSessionsFailed);
   // A launch callback, and CUPTI, may still look at them.
   for (auto* slots : {&slots_, &left_open_}) {
@@ -98,6 +116,8 @@ void Sampler::LetGo() noexcept {
 }
 
 void Sampler::Work() {
+  // What CUPTI calls for us is not the program's.
+  if (ThreadState* const own = parts_.queues->Current(); own != nullptr) own->inside = true;
   while (!finish_.load(std::memory_order_acquire)) {
     const uint32_t seen = wake_.count();
     const uint64_t next_ns = StepOnce();
@@ -109,6 +129,52 @@ void Sampler::Work() {
   if (in_counters_) CloseWindow(false);
   EndSessions();
   NoteReplay();
+  NoteNoWindow();
+  NoteUncounted();
+}
+
+// A run without counters, and nothing else says why.
+void Sampler::NoteNoWindow() {
+  const uint64_t launches = Stats().Get(StatId::kLaunchesSeen) + Stats().Get(StatId::kGraphLaunchesSeen);
+  if (windows_opened_ != 0 || stage_ == Stage::kOff || launches == 0) return;
+  for (const StatId told : {StatId::kCounterSamples, StatId::kCounterSessionsFailed, StatId::kCounterUnsupported,
+                            StatId::kCounterBudgetSpent, StatId::kCounterNotQuiet}) {
+    if (Stats().Get(told) != 0) return;
+  }
+  StatId stat = StatId::kCounterRunTooShort;
+  std::string text = "no hardware counters: ";
+  if (stage_ == Stage::kWaiting) {
+    text += "the run ended before the groups of counters were planned";
+  } else if (!had_context_) {
+    stat = StatId::kCounterNoContext;
+    text += no_context_text_.empty() ? "no context to count in lived long enough" : no_context_text_;
+  } else if (!was_recording_) {
+    stat = StatId::kCounterRegionOff;
+    text += "the recorded region was never open while they could be taken";
+  } else {
+    const SamplingNeeds::Summary needs = parts_.needs->Summarise();
+    char facts[160];
+    (void)std::snprintf(facts, sizeof(facts),
+                        "launches are timed first, %.0f %% of the GPU time had its timings when the run ended after "
+                        "%.1f s (90 %% are waited for, 10 s at most)",
+                        needs.timed_ratio * 100, static_cast<double>(MonotonicNs() - parts_.start_monotonic_ns) / 1e9);
+    text += facts;
+  }
+  Stats().Add(stat);
+  Log("%s", text.c_str());
+  parts_.writer->Post(DiagnosticItem{stat, std::move(text)});
+}
+
+// What the parts count by themselves.
+void Sampler::NoteUncounted() {
+  if (const uint64_t count = parts_.needs->without_place(); count != 0)
+    Stats().Add(StatId::kCounterWithoutPlace, count);
+  if (const uint64_t count = parts_.captures->untracked(); count != 0) {
+    Stats().Add(StatId::kCounterCapturesUntracked, count);
+  }
+  if (const uint64_t count = parts_.watchdog->unwatched(); count != 0) {
+    Stats().Add(StatId::kCounterCallsUnwatched, count);
+  }
 }
 
 // What replay, on the program's threads, leaves to be told.
@@ -160,15 +226,20 @@ uint64_t Sampler::StepOnce() {
   if (!Capturing()) return now_ns + kLongestSleepNs;
   NoteReplay();
   if (contexts_ending_.load(std::memory_order_seq_cst) != 0) {
-    // Also what is left open: its context may be the one that goes.
-    if (in_counters_) {
-      CloseWindow(true);
-      window_is_lost_ = true;
+    const uint32_t begun = endings_begun_.load(std::memory_order_seq_cst);
+    if (endings_seen_to_.load(std::memory_order_relaxed) != begun) {
+      const bool is_armed =
+          std::any_of(slots_.begin(), slots_.end(), [this](const auto& slot) { return InContextEnd(slot->armed); });
+      if (in_counters_ && is_armed) {
+        CloseWindow(true);
+        window_is_lost_ = true;
+      }
+      CloseEnding();
+      endings_seen_to_.store(begun, std::memory_order_seq_cst);
     }
-    EndSessions();
-    touches_contexts_.store(false, std::memory_order_seq_cst);
     return now_ns + kShortestSleepNs;
   }
+  if (unswitched_window_id_ != 0) BackToTiming();
   if (stage_ == Stage::kWaiting) {
     const uint64_t launches = Stats().Get(StatId::kLaunchesSeen) + Stats().Get(StatId::kGraphLaunchesSeen);
     const bool is_wanted = parts_.replay != nullptr && parts_.replay->plan_wanted();
@@ -179,7 +250,9 @@ uint64_t Sampler::StepOnce() {
     });
     // The context that launched may be gone again: another one will come, or nothing.
     if (!device_id) return now_ns + kLongestSleepNs;
-    stage_ = Prepare(*device_id) ? Stage::kSampling : Stage::kOff;
+    const std::optional<bool> prepared = Prepare(*device_id);
+    if (!prepared) return now_ns + kReplayWaitSleepNs;
+    stage_ = *prepared ? Stage::kSampling : Stage::kOff;
     if (stage_ == Stage::kOff && parts_.replay != nullptr) parts_.replay->GiveUp();
     return now_ns;
   }
@@ -194,6 +267,7 @@ uint64_t Sampler::StepOnce() {
     }
     TurnOff();
   }
+  ForgetDead();
   if (!left_open_.empty() && now_ns >= next_recovery_ns_) Recover();
   if (stage_ == Stage::kOff) return now_ns + kLongestSleepNs;
   return Decide();
@@ -207,14 +281,22 @@ uint64_t Sampler::Decide() {
   if (now_ns >= next_rank_ns_) {
     parts_.needs->Rank();
     next_rank_ns_ = now_ns + kRankPeriodNs;
+    if (!had_context_) no_context_text_ = WhyNoContext();
   }
   if (in_counters_ && parts_.launches->needs_attention()) {
     // Full, failed or abandoned: whichever it was, the window ends; what is still to be sampled gets another.
     window_is_lost_ = true;
   }
+  if (in_counters_ && parts_.recording->window_id().load(std::memory_order_acquire) != counters_window_id_) {
+    // The program closed its region, perhaps only for a moment.
+    parts_.launches->Forbid();
+    window_is_lost_ = true;
+  }
   NoteContexts();
-  if (!in_counters_ && !window_is_lost_ && (now_ns < next_quiet_ns_ || EligibleContexts().empty())) {
-    return now_ns + kLongestSleepNs;
+  if (!in_counters_ && !window_is_lost_) {
+    const bool has_context = !EligibleContexts().empty();
+    had_context_ = had_context_ || has_context;
+    if (now_ns < next_quiet_ns_ || !has_context) return now_ns + kLongestSleepNs;
   }
   ScheduleObservation observation;
   observation.now_ns = now_ns;
@@ -227,6 +309,7 @@ uint64_t Sampler::Decide() {
   observation.sass_range_ns = parts_.tally->sass_range_ns.value();
   observation.drain_ns = parts_.tally->drain_ns.value();
   const WindowKind kind = parts_.recording->window_kind();
+  was_recording_ = was_recording_ || kind != WindowKind::kOff;
   observation.recording = kind == (in_counters_ ? WindowKind::kCounters : WindowKind::kTiming) && !window_is_lost_;
   observation.capture_open = parts_.captures->captures() != 0;
   observation.needs = parts_.needs->Summarise();
@@ -239,9 +322,12 @@ uint64_t Sampler::Decide() {
   switch (step.action) {
     case ScheduleAction::kStay:
       break;
-    case ScheduleAction::kToCounters:
-      window_is_lost_ = !OpenWindow(step.group, step.cost_limit_ns);
+    case ScheduleAction::kToCounters: {
+      const Opened opened = OpenWindow(step.group, step.cost_limit_ns);
+      if (opened == Opened::kNo) schedule_->NotOpened();
+      window_is_lost_ = opened == Opened::kFailed;
       return MonotonicNs();
+    }
     case ScheduleAction::kToTiming:
     case ScheduleAction::kStop:
       if (in_counters_) CloseWindow(true);
@@ -338,7 +424,16 @@ void Sampler::PlanFor(uint32_t device_id, const std::string& chip) {
     parts_.writer->Post(DiagnosticItem{StatId::kCounterPlansFailed, problem});
     return;
   }
-  plan_ = PlanCounters(parts_.config->sampling.counters, catalog->Oracle());
+  ChipOracle oracle = catalog->Oracle();
+  // The program's end waits for this thread.
+  oracle.passes = [this, passes = oracle.passes](const std::vector<std::string>& metrics) -> std::optional<int> {
+    return finish_.load(std::memory_order_acquire) ? std::nullopt : passes(metrics);
+  };
+  plan_ = PlanCounters(parts_.config->sampling.counters, oracle);
+  if (finish_.load(std::memory_order_acquire)) {
+    plan_ = {};
+    return;
+  }
   if (plan_.groups.size() > kMaxSampledGroups) plan_.groups.resize(kMaxSampledGroups);
   peak_metrics_ = PeakMetrics(catalog->Oracle().exists);
   replay_configs_ = PlanReplay(parts_.config->sampling.replay, plan_.groups, catalog->Oracle().passes);
@@ -356,7 +451,7 @@ void Sampler::PlanFor(uint32_t device_id, const std::string& chip) {
   parts_.writer->PostCounters(MakeCounterPlan(plan_, iids, device_id, requested, chip, MonotonicNs() - begin_ns));
 }
 
-bool Sampler::Prepare(uint32_t device_id) {
+std::optional<bool> Sampler::Prepare(uint32_t device_id) {
   if (parts_.cupti->version < kMinCounterCuptiVersion) {
     CounterAccessRecord access =
         MakeCuptiTooOld(device_id, CuptiVersionText(parts_.cupti->version), parts_.cupti->path, MonotonicNs());
@@ -365,16 +460,21 @@ bool Sampler::Prepare(uint32_t device_id) {
     parts_.writer->PostCounters(std::move(access));
     return false;
   }
-  if (!LoadApis(device_id)) return false;
+  if (!api_loaded_ && !LoadApis(device_id)) return false;
+  api_loaded_ = true;
+  // It is written nowhere that these calls leave a capture alone.
+  if (!parts_.captures->Enter()) return std::nullopt;
   GX_CUPTI_PARAMS(CUpti_Profiler_Initialize_Params, initialize);
+  const uint32_t watched = parts_.watchdog->Enter(SamplingCall::kInitialize, MonotonicNs());
   const CUptiResult result = range_.cuptiProfilerInitialize(&initialize);
-  if (result != CUPTI_SUCCESS) {
-    RefuseAccess(device_id, result, "cuptiProfilerInitialize");
-    return false;
-  }
+  parts_.watchdog->Leave(watched);
   std::string chip;
-  if (!CheckDevice(device_id, &chip)) return false;
+  const bool usable = result == CUPTI_SUCCESS && CheckDevice(device_id, &chip);
+  parts_.captures->Leave();
+  if (result != CUPTI_SUCCESS) RefuseAccess(device_id, result, "cuptiProfilerInitialize");
+  if (!usable) return false;
   PlanFor(device_id, chip);
+  if (finish_.load(std::memory_order_acquire)) return std::nullopt;
   devices_.push_back({.device_id = device_id, .usable = true});
   if (plan_.failed || plan_.groups.empty()) {
     Stats().Add(StatId::kCounterPlansFailed);
@@ -404,9 +504,12 @@ void Sampler::AddDevice(uint32_t device_id) {
   for (const Device& device : devices_) {
     if (device.device_id == device_id) return;
   }
+  if (!parts_.captures->Enter()) return;  // Asked again.
   devices_.push_back({.device_id = device_id});
   std::string chip;
-  if (!CheckDevice(device_id, &chip)) return;
+  const bool usable = CheckDevice(device_id, &chip);
+  parts_.captures->Leave();
+  if (!usable) return;
   if (chip != chip_) {
     Stats().Add(StatId::kCounterUnsupported);
     parts_.writer->PostCounters(MakeDeviceUnsupported(
@@ -423,13 +526,50 @@ void Sampler::AddDevice(uint32_t device_id) {
 
 // ---------------------------------------------------------------------------------------------- a quiet device
 
-// One that was left open, or given up in a context that still lives.
+// One that was left open.
 bool Sampler::HasOpenSession(uint32_t device_id) const {
   return std::any_of(left_open_.begin(), left_open_.end(),
-                     [&](const auto& slot) { return slot->armed.device_id == device_id; }) ||
-         std::any_of(given_up_.begin(), given_up_.end(), [&](const auto& given_up) {
-           return given_up.first == device_id && parts_.contexts->Living(given_up.second) != nullptr;
-         });
+                     [&](const auto& slot) { return slot->armed.device_id == device_id; });
+}
+
+// An address may be another context's by now.
+bool Sampler::Lives(const ArmedSession& armed) const noexcept {
+  return parts_.contexts->Living(armed.context_id) == armed.context;
+}
+
+bool Sampler::InContextEnd(const ArmedSession& armed) const noexcept {
+  if (ending_unnamed_.load(std::memory_order_seq_cst) != 0) return true;
+  return std::any_of(ending_.begin(), ending_.end(), [&](const std::atomic<uint64_t>& key) {
+    const uint64_t ends = key.load(std::memory_order_seq_cst);
+    return ends == UINT64_MAX || ends == reinterpret_cast<uintptr_t>(armed.context) ||
+           ends == uint64_t{armed.device_id} * 2 + 1;
+  });
+}
+
+// Of several sessions no other one is opened, or closed, in this hold.
+bool Sampler::MustLetGo(uint64_t quiet_ns, uint64_t overrun_count) const noexcept {
+  return parts_.captures->captures() != 0 || !parts_.hold->held() || parts_.hold->overrun_count() != overrun_count ||
+         MonotonicNs() - quiet_ns > kOneHoldNs;
+}
+
+std::string Sampler::WhyNoContext() const {
+  std::string text;
+  parts_.contexts->ForEachId([&](uint32_t context_id, uint32_t, void* context) {
+    if (!text.empty()) return;
+    const LaunchBehaviour behaviour = parts_.behaviour->Of(context);
+    const std::string name = "context " + std::to_string(context_id);
+    if (DenyByBehaviour(behaviour) != DenyReason::kNone) {
+      text = name + " is not sampled, because it " +
+             (behaviour.symmetric_heap ? "has a symmetric heap"
+              : behaviour.ipc_memory   ? "shares memory with another process"
+                                       : "may use another device's memory");
+    } else if (!IdleIsKnown(*parts_.cuda, *parts_.streams, context, 0, true)) {
+      text = "of " + name +
+             " it cannot be told whether it is idle (threads with a default stream of their own, green "
+             "contexts, or streams that were destroyed while in use)";
+    }
+  });
+  return text;
 }
 
 // Contexts that are never sampled are told, once for each reason: nothing else would say why they have no counters.
@@ -480,10 +620,15 @@ std::vector<std::pair<uint32_t, void*>> Sampler::EligibleContexts() const {
 }
 
 template <typename Body>
-bool Sampler::WithContext(CUcontext context, Body&& body) {
+bool Sampler::WithContext(uint32_t context_id, CUcontext context, Body&& body) {
   const CudaApi& cuda = *parts_.cuda;
   if (cuda.cuCtxPushCurrent_v2 == nullptr || cuda.cuCtxPopCurrent_v2 == nullptr) return false;
-  if (!parts_.contexts->IsLiving(context) || cuda.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS) return false;
+  // Once capturing has ended nobody tells any more which contexts live.
+  const State state = g_state.load(std::memory_order_acquire);
+  if (state == State::kDisabled || state == State::kForked || parts_.contexts->Living(context_id) != context) {
+    return false;
+  }
+  if (cuda.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS) return false;
   // Whatever leaves the body, the context does not stay.
   struct Popped {
     const CudaApi& cuda;
@@ -509,7 +654,8 @@ bool Sampler::AllIdle() {
                   !has_session(left_open_, context_id))) {
       return;
     }
-    idle = WithContext(context,
+    const uint32_t watched = parts_.watchdog->Enter(SamplingCall::kQueryStream, MonotonicNs());
+    idle = WithContext(context_id, context,
                        [&] {
                          const auto [event, is_new] = idle_events_.try_emplace(context_id, nullptr);
                          if (is_new) event->second = NewEvent(*parts_.cuda);
@@ -517,14 +663,17 @@ bool Sampler::AllIdle() {
                              AskContext(*parts_.cuda, *parts_.streams, context, 0, event->second) == Readiness::kReady;
                        }) &&
            idle;
+    parts_.watchdog->Leave(watched);
   });
   return idle;
 }
 
 // Launches held, no call under way, every context idle, no capture open: until Resume. Everything it waited for is paid
-// for by the program. `patient`: several tries, with the program running in between.
+// for by the program. `patient`: several tries, with the program running in between. `limit_ns`: of all of them.
 bool Sampler::Quiesce(uint64_t limit_ns, bool patient) {
   uint64_t hold_ns = std::min(limit_ns, hold_ns_);
+  uint64_t held_ns = 0;
+  was_busy_ = false;
   // A window need not be opened while a context goes, or the program ends: both wait for us.
   const auto is_in_vain = [this, opens = patient && slots_.empty()] {
     return opens && (contexts_ending_.load(std::memory_order_seq_cst) != 0 || finish_.load(std::memory_order_acquire));
@@ -533,17 +682,21 @@ bool Sampler::Quiesce(uint64_t limit_ns, bool patient) {
     if (attempt != 0) {
       (void)WaitUntil([&] { return is_in_vain() || contexts_ending_.load(std::memory_order_seq_cst) != 0; },
                       kBetweenHoldsNs);
-      if (is_in_vain()) return false;
-      hold_ns = std::min({hold_ns * 2, limit_ns, kLongestHoldNs});
+      if (is_in_vain()) {
+        was_busy_ = false;
+        return false;
+      }
+      hold_ns = std::min({hold_ns * 2, limit_ns - std::min(held_ns, limit_ns), kLongestHoldNs});
+      if (hold_ns < kShortestHoldNs) break;
     } else if (!patient) {
       hold_ns = limit_ns;
     }
     if (!parts_.captures->Enter()) return false;
-    if (!parts_.hold->Hold()) {
+    hold_ticket_ = parts_.hold->Hold();
+    if (hold_ticket_ == 0) {
       parts_.captures->Leave();
       continue;
     }
-    holds_ = true;
     const uint64_t begin_ns = MonotonicNs();
     const uint64_t overrun_count = parts_.hold->overrun_count();
     bool interrupted = false;
@@ -555,11 +708,15 @@ bool Sampler::Quiesce(uint64_t limit_ns, bool patient) {
         hold_ns);
     // The watchdog may have broken the hold.
     if (quiet && !interrupted && parts_.hold->held() && parts_.hold->overrun_count() == overrun_count) {
-      Spend(MonotonicNs() - begin_ns);
+      held_ns = MonotonicNs() - begin_ns;
+      Spend(held_ns);
+      if (patient) hold_ns_ = std::clamp(held_ns * 2, kFirstHoldNs, kLongestHoldNs);
       return true;
     }
     Resume();
+    held_ns += MonotonicNs() - begin_ns;
     Spend(MonotonicNs() - begin_ns);
+    was_busy_ = !interrupted;
     if (interrupted) return false;
   }
   // A program that runs far ahead of its device is held longer the next time.
@@ -568,8 +725,7 @@ bool Sampler::Quiesce(uint64_t limit_ns, bool patient) {
 }
 
 void Sampler::Resume() noexcept {
-  holds_ = false;
-  parts_.hold->Release();
+  parts_.hold->Release(std::exchange(hold_ticket_, 0));
   parts_.captures->Leave();
 }
 
@@ -581,18 +737,19 @@ void Sampler::Spend(uint64_t ns) noexcept {
 
 // ---------------------------------------------------------------------------------------------- windows and sessions
 
-bool Sampler::OpenSession(uint32_t context_id, void* context, uint32_t group) {
+Sampler::Opened Sampler::OpenSession(uint32_t context_id, void* context, uint32_t group) {
   auto slot = std::make_unique<Slot>();
   uint32_t device_id = 0;
   (void)parts_.contexts->Device(context_id, &device_id);
   slot->group = group;
-  slot->window_id = parts_.recording->window_id().load(std::memory_order_relaxed);
+  slot->window_id = counters_window_id_;
   slot->begin_monotonic_ns = MonotonicNs();
   slot->session = std::make_unique<RangeSession>(host_, range_, parts_.watchdog);
   ArmedSession& armed = slot->armed;
   armed.context = static_cast<CUcontext>(context);
   armed.context_id = context_id;
   armed.device_id = device_id;
+  armed.window_id = counters_window_id_;
   armed.session_id = parts_.tally->last_session_id.fetch_add(1, std::memory_order_relaxed) + 1;
   armed.group_iid = CounterGroupIid(device_id, group);
   armed.session = slot->session.get();
@@ -606,12 +763,10 @@ bool Sampler::OpenSession(uint32_t context_id, void* context, uint32_t group) {
   if (device != devices_.end() && !device->peaks_read && !has_peaks && HasAnchors(plan_.groups[group].kind)) {
     options.extra_metrics = peak_metrics_;
   }
-  // A place for a range costs more than the range: about 2 ms of starting and stopping (measured on an H200). Some are
-  // for ranges that turn out void.
-  const uint32_t ranges = parts_.needs->Summarise().groups[group].ranges;
-  options.max_ranges = std::clamp<uint32_t>(ranges + ranges / 8 + 4, 8, kMaxSessionRanges);
+  // A place for a range costs more than the range: about 2 ms of starting and stopping (measured on an H200).
+  options.max_ranges = SessionPlaces(parts_.needs->Summarise().groups[group].ranges);
   RangeSession::Failure failure;
-  const bool entered = WithContext(armed.context, [&] {
+  const bool entered = WithContext(context_id, armed.context, [&] {
     failure = slot->session->Open(options);
     if (failure.failed()) return;
     armed.done = NewEvent(*parts_.cuda);
@@ -620,7 +775,7 @@ bool Sampler::OpenSession(uint32_t context_id, void* context, uint32_t group) {
   if (!entered) {
     // The context goes: no fault of the group.
     PostSession(*slot, CounterOutcome::kContextGone, 0);
-    return false;
+    return Opened::kNo;
   }
   if (!failure.failed()) {
     Stats().Add(StatId::kCounterSessions);
@@ -629,24 +784,41 @@ bool Sampler::OpenSession(uint32_t context_id, void* context, uint32_t group) {
     }
     PostSession(*slot, CounterOutcome::kOpen, 0);
     parts_.tally->open_sessions.fetch_add(1, std::memory_order_release);
+    held_pause_ns_ = 0;
     slots_.push_back(std::move(slot));
-    return true;
+    return Opened::kYes;
+  }
+  return Refused(device == devices_.end() ? nullptr : &*device, failure, *slot);
+}
+
+// The session could not be opened: the device's counters are not to be had, which is told once and is nobody's fault,
+// or something is wrong.
+Sampler::Opened Sampler::Refused(Device* device, const RangeSession::Failure& failure, const Slot& slot) {
+  if (device != nullptr && SaysAccess(failure.result)) {
+    switch (AccessStateOf(failure.result)) {
+      case CounterAccessState::kHeldByOther:
+        // It may let go of them.
+        if (!std::exchange(device->held_told, true)) RefuseAccess(device->device_id, failure.result, failure.call);
+        held_pause_ns_ = std::clamp(held_pause_ns_ * 2, kFirstHeldPauseNs, kLongestRecoveryPauseNs);
+        return Opened::kNo;
+      case CounterAccessState::kNotPermitted:
+        if (!std::exchange(device->access_told, true)) RefuseAccess(device->device_id, failure.result, failure.call);
+        TurnOff();
+        return Opened::kNo;
+      default:
+        if (!std::exchange(device->access_told, true)) RefuseAccess(device->device_id, failure.result, failure.call);
+        device->usable = false;
+        if (std::none_of(devices_.begin(), devices_.end(), [](const Device& known) { return known.usable; })) TurnOff();
+        return Opened::kNo;
+    }
   }
   Stats().Add(StatId::kCounterSessionsFailed);
   parts_.tally->session_failures.fetch_add(1, std::memory_order_relaxed);
-  PostSession(*slot, CounterOutcome::kFailed, failure.result);
-  const std::string call = failure.call;
-  if (device != devices_.end() && !std::exchange(device->access_told, true)) {
-    RefuseAccess(device_id, failure.result, failure.call);
-  }
-  if (AccessStateOf(failure.result) == CounterAccessState::kNotPermitted) {
-    TurnOff();
-  } else {
-    parts_.writer->Post(
-        DiagnosticItem{StatId::kCounterSessionsFailed, "no counters of group " + plan_.groups[group].name + ": " +
-                                                           call + " returned " + std::to_string(failure.result)});
-  }
-  return false;
+  PostSession(slot, CounterOutcome::kFailed, failure.result);
+  parts_.writer->Post(
+      DiagnosticItem{StatId::kCounterSessionsFailed, "no counters of group " + plan_.groups[slot.group].name + ": " +
+                                                         failure.call + " returned " + std::to_string(failure.result)});
+  return Opened::kFailed;
 }
 
 // Contexts with a session of ours wait for it when they go.
@@ -654,40 +826,88 @@ void Sampler::LetContextsGo() noexcept {
   touches_contexts_.store(!slots_.empty() || !left_open_.empty(), std::memory_order_seq_cst);
 }
 
-bool Sampler::OpenWindow(uint32_t group, uint64_t cost_limit_ns) {
+Sampler::Opened Sampler::OpenWindow(uint32_t group, uint64_t cost_limit_ns) {
   parts_.contexts->ForEachId([&](uint32_t, uint32_t device_id, void*) { AddDevice(device_id); });
   touches_contexts_.store(true, std::memory_order_seq_cst);
   rotation_cost_ns_ = 0;
-  bool opened = false;
+  Opened opened = Opened::kNo;
+  was_busy_ = false;
   const bool quiet =
       contexts_ending_.load(std::memory_order_seq_cst) == 0 && Quiesce(std::min(cost_limit_ns, kLongestHoldNs), true);
-  // After a device that was not quiet in time the next try has to wait, longer every time.
-  quiet_pause_ns_ = quiet ? 0 : std::clamp(quiet_pause_ns_ * 2, kFirstQuietPauseNs, kLongestQuietPauseNs);
-  next_quiet_ns_ = MonotonicNs() + quiet_pause_ns_;
   if (quiet) {
     const uint64_t quiet_ns = MonotonicNs();
+    const uint64_t overrun_count = parts_.hold->overrun_count();
+    const auto is_in_vain = [this] {
+      return stage_ == Stage::kOff || contexts_ending_.load(std::memory_order_seq_cst) != 0 ||
+             finish_.load(std::memory_order_acquire);
+    };
+    auto contexts = EligibleContexts();
+    // Where time does not suffice for all devices, another one comes first the next time.
+    if (!contexts.empty()) std::rotate(contexts.begin(), contexts.begin() + turn_ % contexts.size(), contexts.end());
     ++turn_;
-    const auto contexts = EligibleContexts();
-    if (!contexts.empty() && contexts_ending_.load(std::memory_order_seq_cst) == 0 &&
-        parts_.recording->SwitchTo(WindowKind::kTiming, WindowKind::kCounters)) {
-      for (const auto& [context_id, context] : contexts) {
-        if (stage_ != Stage::kOff) opened = OpenSession(context_id, context, group) || opened;
+    if (!contexts.empty() && !is_in_vain() && parts_.recording->SwitchTo(WindowKind::kTiming, WindowKind::kCounters)) {
+      counters_window_id_ = parts_.recording->window_id().load(std::memory_order_acquire);
+      unswitched_window_id_ = counters_window_id_;
+      for (size_t i = 0; i < contexts.size() && !is_in_vain(); ++i) {
+        if (i != 0 && MustLetGo(quiet_ns, overrun_count)) break;
+        opened = std::max(opened, OpenSession(contexts[i].first, contexts[i].second, group));
       }
-      if (opened) {
+      // The program may have switched its region meanwhile.
+      const bool is_present = counters_window_id_ != 0 && parts_.recording->window_kind() == WindowKind::kCounters &&
+                              parts_.recording->window_id().load(std::memory_order_acquire) == counters_window_id_;
+      if (opened == Opened::kYes && is_present) {
+        ++windows_opened_;
+        unquiet_windows_ = 0;
+        unswitched_window_id_ = 0;
         group_ = group;
         in_counters_ = true;
         std::vector<ArmedSession*> armed;
         for (const auto& slot : slots_) armed.push_back(&slot->armed);
         parts_.launches->Arm(group, plan_.groups[group].kind, armed);
       } else {
-        (void)parts_.recording->SwitchTo(WindowKind::kCounters, WindowKind::kTiming);
+        for (auto& slot : slots_) CloseSession(slot.get(), CounterOutcome::kComplete);
+        slots_.clear();
+        BackToTiming();
+        if (opened == Opened::kYes) opened = Opened::kNo;
       }
     }
     Resume();
     Spend(MonotonicNs() - quiet_ns);
   }
-  if (!opened) LetContextsGo();
+  // After a device that was not quiet in time the next try has to wait, longer every time.
+  quiet_pause_ns_ =
+      opened != Opened::kNo ? 0 : std::clamp(quiet_pause_ns_ * 2, kFirstQuietPauseNs, kLongestQuietPauseNs);
+  next_quiet_ns_ = MonotonicNs() + std::max(quiet_pause_ns_, held_pause_ns_);
+  if (!quiet && was_busy_) NoteNotQuiet();
+  if (opened != Opened::kYes) LetContextsGo();
   return opened;
+}
+
+void Sampler::NoteNotQuiet() {
+  Stats().Add(StatId::kCounterNotQuiet);
+  if (++unquiet_windows_ < kMaxUnquietWindows) return;
+  const std::string text = "counters are off from here on: the device was not idle in time, " +
+                           std::to_string(kMaxUnquietWindows) + " times in a row";
+  Log("%s", text.c_str());
+  parts_.writer->Post(DiagnosticItem{StatId::kCounterNotQuiet, text});
+  TurnOff();
+}
+
+// From the counter window that is ours. Where that cannot be now, it is tried again.
+void Sampler::BackToTiming() {
+  if (unswitched_window_id_ == 0) return;
+  const auto is_ours = [this] {
+    return parts_.recording->window_kind() == WindowKind::kCounters &&
+           parts_.recording->window_id().load(std::memory_order_acquire) == unswitched_window_id_;
+  };
+  const bool holds = hold_ticket_ != 0;
+  if (is_ours()) {
+    // Kinds are enabled: not while a capture is open.
+    if (!holds && !parts_.captures->Enter()) return;
+    (void)parts_.recording->SwitchTo(WindowKind::kCounters, WindowKind::kTiming);
+    if (!holds) parts_.captures->Leave();
+  }
+  if (!is_ours()) unswitched_window_id_ = 0;
 }
 
 void Sampler::NoteTensor(uint32_t place, uint32_t group, const std::vector<std::string>& metrics,
@@ -764,7 +984,7 @@ void Sampler::CloseSession(Slot* slot, CounterOutcome outcome) {
   std::vector<RangeValues> values;
   std::vector<double> peaks;
   RangeSession::Failure failure;
-  const bool entered = WithContext(slot->armed.context, [&] {
+  const bool entered = WithContext(slot->armed.context_id, slot->armed.context, [&] {
     // The range of an abandoned launch, which has ended by now.
     if (slot->armed.abandoned.load(std::memory_order_acquire)) (void)slot->session->Pop();
     failure = slot->session->Close(&values, &peaks);
@@ -814,10 +1034,15 @@ void Sampler::CloseWindow(bool back_to_timing) {
   };
   const bool quiet = no_range && Quiesce(ending ? kLastHoldNs : kLongestHoldNs, !ending);
   const uint64_t quiet_ns = MonotonicNs();
+  const uint64_t overrun_count = parts_.hold->overrun_count();
+  uint32_t closed = 0;
   for (auto& slot : slots_) {
     const bool abandoned = slot->armed.abandoned.load(std::memory_order_acquire);
-    if (quiet && !abandoned && !slot->armed.context_lost.load(std::memory_order_acquire)) {
+    // What must end now is closed in any case.
+    const bool may = quiet && (ending || closed == 0 || !MustLetGo(quiet_ns, overrun_count));
+    if (may && !abandoned && !slot->armed.context_lost.load(std::memory_order_acquire)) {
       CloseSession(slot.get(), CounterOutcome::kComplete);
+      ++closed;
     } else {
       leave_open(std::move(slot));
     }
@@ -826,7 +1051,8 @@ void Sampler::CloseWindow(bool back_to_timing) {
   if (back_to_timing) {
     // Also where the device stays busy: an open session without ranges changes no timing (measured), and a program
     // without timings would be worse off.
-    (void)parts_.recording->SwitchTo(WindowKind::kCounters, WindowKind::kTiming);
+    unswitched_window_id_ = counters_window_id_;
+    BackToTiming();
   }
   if (quiet) {
     Resume();
@@ -836,20 +1062,32 @@ void Sampler::CloseWindow(bool back_to_timing) {
   LetContextsGo();
 }
 
-// Sessions that were left open are ended once the device is quiet; until then their contexts get no other.
+// Sessions that were left open are ended once the device is quiet; until then their contexts get no other. Within the
+// budget, as everything for which launches are held.
 void Sampler::Recover() {
-  recovery_pause_ns_ = std::clamp(recovery_pause_ns_ * 2, kFirstRecoveryPauseNs, kLongestRecoveryPauseNs);
-  next_recovery_ns_ = MonotonicNs() + recovery_pause_ns_;
+  const uint64_t now_ns = MonotonicNs();
+  const auto is_lost = [](const auto& slot) { return slot->armed.context_lost.load(std::memory_order_acquire); };
   // A launch that was abandoned may never end; a session that only found no quiet moment is worth more.
   const bool only_abandoned = std::all_of(left_open_.begin(), left_open_.end(), [](const auto& slot) {
     return slot->armed.abandoned.load(std::memory_order_acquire);
   });
-  const uint64_t recovery_hold_ns = recovery_pause_ns_ / (only_abandoned ? 160 : 8);
+  const uint64_t pause_ns = std::clamp(recovery_pause_ns_ * 2, kFirstRecoveryPauseNs, kLongestRecoveryPauseNs);
+  const uint64_t hold_ns = std::min(pause_ns / (only_abandoned ? 160 : 8), kLongestRecoveryHoldNs);
+  next_recovery_ns_ = now_ns + pause_ns;
+  // Until its context goes, nothing can be asked of such a one.
+  if (std::all_of(left_open_.begin(), left_open_.end(), is_lost)) return;
+  const uint64_t spent_ns = parts_.tally->cost_ns.load(std::memory_order_relaxed);
+  const uint64_t allowance_ns = schedule_->AllowanceNs(now_ns);
+  if (allowance_ns < hold_ns || spent_ns > allowance_ns - hold_ns) return;
+  recovery_pause_ns_ = pause_ns;
   touches_contexts_.store(true, std::memory_order_seq_cst);
-  if (contexts_ending_.load(std::memory_order_seq_cst) == 0 && Quiesce(recovery_hold_ns, false)) {
+  if (contexts_ending_.load(std::memory_order_seq_cst) == 0 && Quiesce(hold_ns, false)) {
     const uint64_t quiet_ns = MonotonicNs();
+    const uint64_t overrun_count = parts_.hold->overrun_count();
+    uint32_t closed = 0;
     std::erase_if(left_open_, [&](const std::unique_ptr<Slot>& slot) {
-      if (slot->armed.context_lost.load(std::memory_order_acquire)) return false;
+      if (is_lost(slot) || (closed != 0 && MustLetGo(quiet_ns, overrun_count))) return false;
+      ++closed;
       CloseSession(slot.get(), slot->armed.abandoned.load(std::memory_order_acquire) ? CounterOutcome::kAbandoned
                                                                                      : CounterOutcome::kComplete);
       return true;
@@ -860,25 +1098,67 @@ void Sampler::Recover() {
   LetContextsGo();
 }
 
+// Before a context goes: what is left open in it. What cannot be closed now is looked at again when it is known whether
+// the context has gone.
+void Sampler::CloseEnding() {
+  const auto is_ending = [this](const std::unique_ptr<Slot>& slot) {
+    return InContextEnd(slot->armed) && !slot->armed.context_lost.load(std::memory_order_acquire);
+  };
+  if (std::none_of(left_open_.begin(), left_open_.end(), is_ending)) return;
+  if (Quiesce(kLastHoldNs, false)) {
+    const uint64_t quiet_ns = MonotonicNs();
+    std::erase_if(left_open_, [&](const std::unique_ptr<Slot>& slot) {
+      if (!is_ending(slot)) return false;
+      CloseSession(slot.get(), slot->armed.abandoned.load(std::memory_order_acquire) ? CounterOutcome::kAbandoned
+                                                                                     : CounterOutcome::kComplete);
+      return true;
+    });
+    Resume();
+    Spend(MonotonicNs() - quiet_ns);
+  }
+  LetContextsGo();
+}
+
+// Sessions whose context has gone with them open.
+void Sampler::ForgetDead() {
+  if (std::all_of(left_open_.begin(), left_open_.end(), [this](const auto& slot) { return Lives(slot->armed); }))
+    return;
+  const bool in_use = parts_.launches->range_open();
+  std::vector<std::unique_ptr<Slot>> kept;
+  for (auto& slot : left_open_) {
+    if (Lives(slot->armed)) {
+      kept.push_back(std::move(slot));
+      continue;
+    }
+    parts_.tally->open_sessions.fetch_sub(1, std::memory_order_release);
+    GiveUp(std::move(slot), CounterOutcome::kContextGone, in_use);
+  }
+  left_open_ = std::move(kept);
+  LetContextsGo();
+}
+
+// `in_use`: a launch has a range, and goes on writing to its session.
+void Sampler::GiveUp(std::unique_ptr<Slot> slot, CounterOutcome outcome, bool in_use) {
+  Stats().Add(StatId::kCounterRangesLost, slot->session->next_order());
+  if (!in_use) slot->session->Abandon();
+  PostSession(*slot, outcome, 0, in_use);
+  // A launch callback may still look at it: its memory stays.
+  (void)slot.release();
+}
+
 // The last chance: what cannot be read now is lost.
 void Sampler::EndSessions() {
   if (left_open_.empty()) return;
   const bool quiet = Quiesce(kLastHoldNs, false);
   const uint64_t quiet_ns = MonotonicNs();
-  // Then its launch goes on writing to its session.
   const bool in_use = parts_.launches->range_open();
   for (auto& slot : left_open_) {
     const bool abandoned = slot->armed.abandoned.load(std::memory_order_acquire);
     if (quiet && !slot->armed.context_lost.load(std::memory_order_acquire)) {
       CloseSession(slot.get(), abandoned ? CounterOutcome::kAbandoned : CounterOutcome::kComplete);
-      continue;
+    } else {
+      GiveUp(std::move(slot), abandoned || in_use ? CounterOutcome::kAbandoned : CounterOutcome::kContextGone, in_use);
     }
-    Stats().Add(StatId::kCounterRangesLost, slot->session->next_order());
-    if (!in_use) slot->session->Abandon();
-    PostSession(*slot, abandoned || in_use ? CounterOutcome::kAbandoned : CounterOutcome::kContextGone, 0, in_use);
-    given_up_.emplace_back(slot->armed.device_id, slot->armed.context_id);
-    // A launch callback may still look at it: its memory stays.
-    (void)slot.release();
   }
   left_open_.clear();
   if (quiet) {
@@ -887,13 +1167,31 @@ void Sampler::EndSessions() {
   }
 }
 
-void Sampler::BeforeContextEnds() noexcept {
+void Sampler::BeforeContextEnds(ContextEnd end) noexcept {
+  const uint64_t key = KeyOf(end);
+  const bool named = std::any_of(ending_.begin(), ending_.end(), [key](std::atomic<uint64_t>& place) {
+    uint64_t free = 0;
+    return place.compare_exchange_strong(free, key, std::memory_order_seq_cst);
+  });
+  if (!named) ending_unnamed_.fetch_add(1, std::memory_order_seq_cst);
   contexts_ending_.fetch_add(1, std::memory_order_seq_cst);
+  const uint32_t own = endings_begun_.fetch_add(1, std::memory_order_seq_cst) + 1;
   wake_.Signal();
-  if (!WaitUntil([this] { return !touches_contexts_.load(std::memory_order_seq_cst) || finished(); },
-                 kContextEndWaitNs)) {
-    Stats().Add(StatId::kUnloadWaitTimedOut);
-  }
+  const auto may_go = [&] {
+    return !touches_contexts_.load(std::memory_order_seq_cst) || finished() ||
+           static_cast<int32_t>(endings_seen_to_.load(std::memory_order_seq_cst) - own) >= 0;
+  };
+  if (!WaitUntil(may_go, kContextEndWaitNs)) Stats().Add(StatId::kUnloadWaitTimedOut);
+}
+
+void Sampler::AfterContextEnds(ContextEnd end) noexcept {
+  const uint64_t key = KeyOf(end);
+  contexts_ending_.fetch_sub(1, std::memory_order_seq_cst);
+  const bool named = std::any_of(ending_.begin(), ending_.end(), [key](std::atomic<uint64_t>& place) {
+    uint64_t held = key;
+    return place.compare_exchange_strong(held, 0, std::memory_order_seq_cst);
+  });
+  if (!named) ending_unnamed_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 }  // namespace gx::inject

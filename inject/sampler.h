@@ -10,6 +10,7 @@
 #ifndef GPUEXEC_INJECT_SAMPLER_H_
 #define GPUEXEC_INJECT_SAMPLER_H_
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -33,6 +34,12 @@
 #include "inject/writer.h"
 
 namespace gx::inject {
+
+// A call that may destroy a context: its name, or the device whose primary context it is; neither: any.
+struct ContextEnd {
+  const void* context = nullptr;
+  int device = -1;
+};
 
 class Sampler {
  public:
@@ -73,10 +80,11 @@ class Sampler {
   // Another thread than the sampler's, which may be the one that is stuck.
   void Watch();
 
-  // [program] Around a call that may destroy a context: sessions are read and closed before it, bounded, and none is
-  // opened until it returns.
-  void BeforeContextEnds() noexcept;
-  void AfterContextEnds() noexcept { contexts_ending_.fetch_sub(1, std::memory_order_seq_cst); }
+  // [program] Around a call that may destroy a context: sessions in it are read and closed before it, bounded, and none
+  // is opened until it returns. A session that could not be closed in time is given up only if its context is then
+  // gone.
+  void BeforeContextEnds(ContextEnd end = {}) noexcept;
+  void AfterContextEnds(ContextEnd end = {}) noexcept;
 
  private:
   struct Slot {
@@ -90,9 +98,12 @@ class Sampler {
     uint32_t device_id = 0;
     bool usable = false;  // Its groups are those of the plan.
     bool peaks_read = false;
-    bool access_told = false;  // That its counters may be read.
+    bool access_told = false;  // Whether its counters may be read.
+    bool held_told = false;    // That another tool has them.
   };
   enum class Stage { kWaiting, kSampling, kOff };
+  // kFailed: a session was tried, and it is the group's fault.
+  enum class Opened { kNo, kFailed, kYes };
 
   void Work();
   void LetGo() noexcept;
@@ -100,19 +111,26 @@ class Sampler {
   uint64_t StepOnce();
   uint64_t Decide();
 
-  bool Prepare(uint32_t device_id);
+  // Nothing: a capture is open, it has to be tried again.
+  std::optional<bool> Prepare(uint32_t device_id);
   bool LoadApis(uint32_t device_id);
   bool CheckDevice(uint32_t device_id, std::string* chip);
   void PlanFor(uint32_t device_id, const std::string& chip);
   void AddDevice(uint32_t device_id);
   void TurnOff() noexcept;
   void NoteReplay();
+  void NoteNoWindow();
+  void NoteUncounted();
+  std::string WhyNoContext() const;
+  bool InContextEnd(const ArmedSession& armed) const noexcept;
+  bool Lives(const ArmedSession& armed) const noexcept;
   void RefuseAccess(uint32_t device_id, int result, const char* call);
 
   // A context of each device that may be sampled now.
   std::vector<std::pair<uint32_t, void*>> EligibleContexts() const;
   bool MayHaveSession(uint32_t context_id, const void* context) const;
   bool HasOpenSession(uint32_t device_id) const;
+  bool MustLetGo(uint64_t quiet_ns, uint64_t overrun_count) const noexcept;
   void NoteContexts();
   bool Quiesce(uint64_t limit_ns, bool patient);
   void Resume() noexcept;
@@ -120,10 +138,13 @@ class Sampler {
   void LetContextsGo() noexcept;
   bool AllIdle();
   template <typename Body>
-  bool WithContext(CUcontext context, Body&& body);
+  bool WithContext(uint32_t context_id, CUcontext context, Body&& body);
 
-  bool OpenWindow(uint32_t group, uint64_t cost_limit_ns);
-  bool OpenSession(uint32_t context_id, void* context, uint32_t group);
+  Opened OpenWindow(uint32_t group, uint64_t cost_limit_ns);
+  Opened OpenSession(uint32_t context_id, void* context, uint32_t group);
+  Opened Refused(Device* device, const RangeSession::Failure& failure, const Slot& slot);
+  void NoteNotQuiet();
+  void BackToTiming();
   void CloseWindow(bool back_to_timing);
   void CloseSession(Slot* slot, CounterOutcome outcome);
   void ReadValues(const Slot& slot, std::vector<RangeValues> values);
@@ -132,6 +153,9 @@ class Sampler {
   // `in_use`: a launch has a range in it, and goes on writing what it costs.
   void PostSession(const Slot& slot, CounterOutcome outcome, int result, bool in_use = false);
   void Recover();
+  void CloseEnding();
+  void ForgetDead();
+  void GiveUp(std::unique_ptr<Slot> slot, CounterOutcome outcome, bool in_use);
   void EndSessions();
 
   Parts parts_;
@@ -139,6 +163,11 @@ class Sampler {
   std::atomic<bool> finish_{false};
   std::atomic<bool> finished_{false};
   std::atomic<int32_t> contexts_ending_{0};
+  // Which, as keys (0: free), and how many that found no place here; how many calls began, and of these are seen to.
+  std::array<std::atomic<uint64_t>, 16> ending_ = {};
+  std::atomic<int32_t> ending_unnamed_{0};
+  std::atomic<uint32_t> endings_begun_{0};
+  std::atomic<uint32_t> endings_seen_to_{0};
   std::atomic<bool> touches_contexts_{false};
 
   // The thread's own.
@@ -154,12 +183,11 @@ class Sampler {
   bool in_counters_ = false;
   bool window_is_lost_ = false;  // The schedule has to be told that its window is over.
   uint32_t group_ = 0;
-  bool holds_ = false;                        // Launches are held and the gate of captures entered, by us.
+  uint64_t hold_ticket_ = 0;                  // Not 0: launches are held and the gate of captures entered, by us.
   bool waits_for_budget_ = false;             // A window would be open, or ranges allowed, if there were more of it.
   uint64_t rotation_cost_ns_ = 0;             // Of the present window so far: what the program waited for it.
   std::vector<std::unique_ptr<Slot>> slots_;  // Armed.
   std::vector<std::unique_ptr<Slot>> left_open_;  // To be closed when the device is idle: abandoned, or it was busy.
-  std::vector<std::pair<uint32_t, uint32_t>> given_up_;  // Sessions that will never end: their device and context.
   std::set<std::pair<uint32_t, CounterDenialReason>> noted_contexts_;  // Told as never sampled.
   uint64_t next_rank_ns_ = 0;
   uint32_t turn_ = 0;  // Several contexts of a device take turns.
@@ -170,6 +198,17 @@ class Sampler {
   uint64_t hold_ns_ = 50'000'000;
   uint64_t quiet_pause_ns_ = 0;
   uint64_t next_quiet_ns_ = 0;
+  bool was_busy_ = false;         // The last Quiesce waited in vain, and nobody wanted it to end.
+  uint32_t unquiet_windows_ = 0;  // In a row.
+  uint64_t held_pause_ns_ = 0;    // Another tool has the counters.
+  uint32_t counters_window_id_ = 0;
+  uint32_t unswitched_window_id_ = 0;  // A counter window of ours that has yet to be ended.
+  // What is told where no window was opened.
+  bool api_loaded_ = false;
+  bool was_recording_ = false;
+  bool had_context_ = false;
+  uint32_t windows_opened_ = 0;
+  std::string no_context_text_;
   uint64_t next_recovery_ns_ = 0;
   uint64_t recovery_pause_ns_ = 0;
 };

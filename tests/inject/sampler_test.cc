@@ -126,6 +126,7 @@ class SamplerTest : public ::testing::Test {
     launches.deny = &deny_;
     launches.watchdog = &watchdog_;
     launches.tally = &tally_;
+    launches.window_id = &recording_.window_id();
     launches_.Attach(launches);
     Sampler::Parts parts;
     parts.config = &writer_parts_.config;
@@ -465,14 +466,68 @@ TEST_F(SamplerTest, AContextWithASessionThatWasLeftOpenIsWaitedForToo) {
   }));
   ASSERT_TRUE(EventuallyIn(WindowKind::kTiming));
   sampler_->BeforeContextEnds();
-  EXPECT_EQ(Stats().Get(StatId::kCounterRangesLost), 4u) << "given up before the context goes";
+  EXPECT_EQ(Stats().Get(StatId::kCounterRangesLost), 0u) << "the context may live on";
+  writer_parts_.contexts.Remove(kContext);
   sampler_->AfterContextEnds();
+  ASSERT_TRUE(Eventually([&] { return Stats().Get(StatId::kCounterRangesLost) == 4; }));
   hold_.Release();
   EXPECT_EQ(fake_.Count("RangeProfilerStop"), 0u);
   const auto packet = Written();
   EXPECT_NE(SessionWith(packet, SessionProto::OUTCOME_CONTEXT_GONE), nullptr);
-  EXPECT_EQ(fake_.Count("RangeProfilerEnable"), 1u) << "its device gets no other";
   EXPECT_EQ(Stats().Get(StatId::kUnloadWaitTimedOut), 0u);
+}
+
+TEST_F(SamplerTest, ASessionWhoseContextLivesOnIsNotGivenUp) {
+  StartTimed();
+  ASSERT_TRUE(EventuallyArmed());
+  ASSERT_TRUE(LaunchUntil([&] { return Pushes() == 2; }));
+  ASSERT_TRUE(hold_.Hold());  // It cannot be closed now.
+  sampler_->BeforeContextEnds({.context = nullptr, .device = 1});
+  EXPECT_EQ(fake_.OpenObjects(), 1u);
+  sampler_->AfterContextEnds({.context = nullptr, .device = 1});
+  hold_.Release();
+  ASSERT_TRUE(Eventually([&] { return fake_.Count("RangeProfilerStop") == 1; }));
+  const auto packet = Written();
+  const SessionProto* const session = SessionWith(packet, SessionProto::OUTCOME_COMPLETE);
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(session->range_count(), 2u);
+  EXPECT_EQ(Stats().Get(StatId::kCounterRangesLost), 0u);
+}
+
+TEST_F(SamplerTest, TheEndOfAnotherContextClosesNothing) {
+  StartTimed();
+  ASSERT_TRUE(EventuallyArmed());
+  for (const ContextEnd& end : {ContextEnd{.context = Context(kContext + 1)}, ContextEnd{.device = 0}}) {
+    sampler_->BeforeContextEnds(end);
+    EXPECT_TRUE(launches_.armed());
+    EXPECT_EQ(fake_.Count("RangeProfilerStop"), 0u);
+    sampler_->AfterContextEnds(end);
+  }
+  EXPECT_EQ(Stats().Get(StatId::kUnloadWaitTimedOut), 0u);
+}
+
+TEST_F(SamplerTest, ANewContextAtTheSameAddressIsNotTheOneOfTheSession) {
+  StartTimed();
+  ASSERT_TRUE(EventuallyArmed());
+  ASSERT_TRUE(LaunchUntil([&] { return Pushes() == 2; }));
+  ASSERT_TRUE(hold_.Hold());
+  sampler_->BeforeContextEnds();
+  writer_parts_.contexts.Remove(kContext);
+  writer_parts_.contexts.Add(kContext + 1, 1, Context(kContext));
+  sampler_->AfterContextEnds();
+  hold_.Release();
+  ASSERT_TRUE(Eventually([&] { return Stats().Get(StatId::kCounterRangesLost) == 2; }));
+  Finish();
+  EXPECT_EQ(fake_.Count("RangeProfilerStop"), 0u);
+}
+
+TEST_F(SamplerTest, OnceCapturingIsOffNothingIsAskedOfTheDevice) {
+  StartTimed();
+  ASSERT_TRUE(EventuallyArmed());
+  g_state.store(State::kDisabled);
+  Finish();
+  EXPECT_EQ(fake_.Count("RangeProfilerStop"), 0u);
+  EXPECT_EQ(fake_.Count("RangeProfilerDisable"), 0u);
 }
 
 TEST_F(SamplerTest, AContextThatIsGoneBeforeThePlanDoesNotEndSampling) {
@@ -502,6 +557,8 @@ TEST_F(SamplerTest, AContextThatMayWaitForOthersIsNeverSampledAndThatIsTold) {
   EXPECT_EQ(packet.counter_denial(0).reason(), Denial::REASON_PEER_MEMORY);
   EXPECT_EQ(packet.counter_denial(0).context_id(), kContext);
   EXPECT_EQ(packet.counter_denial(0).function_iid(), 0u);
+  EXPECT_EQ(Stats().Get(StatId::kCounterNoContext), 1u);
+  EXPECT_THAT(Texts(packet), ElementsAre(HasSubstr("another device's memory")));
 }
 
 TEST_F(SamplerTest, ContextsOfOneDeviceTakeTurns) {
@@ -597,10 +654,88 @@ TEST_F(SamplerTest, ARefusalAtTheStartIsToldAndEndsSamplingButNotTracing) {
   const auto packet = Written();
   ExpectOff(packet, Access::STATE_NOT_PERMITTED, "RmProfilingAdminOnly");
   EXPECT_EQ(packet.counter_access(0).cupti_result(), static_cast<uint64_t>(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES));
-  EXPECT_EQ(Stats().Get(StatId::kCounterSessionsFailed), 1u);
+  EXPECT_EQ(Stats().Get(StatId::kCounterSessionsFailed), 0u) << "it is no fault";
+  EXPECT_THAT(Texts(packet), IsEmpty()) << "and told once";
   EXPECT_EQ(Stats().Get(StatId::kCounterSessions), 0u) << "none was opened";
-  EXPECT_NE(SessionWith(packet, SessionProto::OUTCOME_FAILED), nullptr);
+  EXPECT_THAT(packet.counter_session(), IsEmpty());
   EXPECT_EQ(fake_.Count("RangeProfilerEnable"), 1u) << "not tried again";
+}
+
+TEST_F(SamplerTest, CountersThatAnotherToolHoldsAreWaitedForAndThatIsToldOnce) {
+  fake_.Fail("RangeProfilerStart", CUPTI_ERROR_HARDWARE_BUSY);
+  StartTimed();
+  ASSERT_TRUE(Eventually([&] { return Stats().Get(StatId::kCounterUnsupported) == 1; }));
+  ASSERT_TRUE(EventuallyIn(WindowKind::kTiming));
+  const auto packet = Written();
+  ExpectOff(packet, Access::STATE_HELD_BY_OTHER, "another tool");
+  EXPECT_FALSE(watchdog_.off()) << "it may let go of them";
+  EXPECT_EQ(Stats().Get(StatId::kCounterSessionsFailed), 0u);
+  EXPECT_THAT(Texts(packet), IsEmpty());
+  EXPECT_EQ(fake_.Count("RangeProfilerEnable"), 1u) << "after a minute or so again";
+}
+
+TEST_F(SamplerTest, NothingIsAskedOfCuptiWhileACaptureIsOpen) {
+  (void)captures_.Begin(1);
+  StartTimed();
+  ASSERT_TRUE(Eventually([&] { return Loads() == 1; }));
+  uint32_t answers = 0;
+  ASSERT_TRUE(Eventually([&] { return ++answers > 20; }));
+  EXPECT_EQ(fake_.Count("ProfilerInitialize"), 0u);
+  EXPECT_EQ(fake_.Count("DeviceGetChipName"), 0u);
+  captures_.End(1);
+  ASSERT_TRUE(EventuallyArmed());
+  EXPECT_EQ(Loads(), 1);
+}
+
+TEST_F(SamplerTest, ACaptureThatBeginsMeanwhileWaitsForOneDeviceOnly) {
+  AddContext(205);
+  std::atomic<bool> began{false};
+  fake_.inside = [&](const std::string& call) {
+    if (call == "RangeProfilerStart" && !began.exchange(true)) (void)captures_.Begin(1);
+  };
+  StartTimed();
+  ASSERT_TRUE(EventuallyArmed());
+  EXPECT_EQ(fake_.OpenObjects(), 1u);
+  captures_.End(1);
+}
+
+TEST_F(SamplerTest, TimingComesBackOnceNoCaptureIsOpen) {
+  StartTimed();
+  ASSERT_TRUE(EventuallyArmed());
+  (void)captures_.Begin(1);
+  sampler_->BeforeContextEnds();
+  writer_parts_.contexts.Remove(kContext);
+  sampler_->AfterContextEnds();
+  EXPECT_FALSE(launches_.armed());
+  EXPECT_EQ(recording_.window_kind(), WindowKind::kCounters) << "kinds are enabled by calls of CUPTI";
+  captures_.End(1);
+  ASSERT_TRUE(EventuallyIn(WindowKind::kTiming));
+}
+
+TEST_F(SamplerTest, ARegionThatIsSwitchedEndsTheWindowEvenIfItIsOpenAgain) {
+  StartTimed();
+  ASSERT_TRUE(EventuallyArmed());
+  ASSERT_TRUE(LaunchUntil([&] { return Pushes() == 1; }));
+  const uint32_t window_id = recording_.window_id().load();
+  recording_.Switch(false);
+  recording_.Switch(true);
+  Launch(kernel_);
+  EXPECT_EQ(Pushes(), 1u) << "tracing is on";
+  ASSERT_TRUE(Eventually([&] { return recording_.window_kind() == WindowKind::kCounters && launches_.armed(); }));
+  EXPECT_GT(recording_.window_id().load(), window_id + 2);
+}
+
+TEST_F(SamplerTest, ARunThatEndsBeforeItsTimingsSaysSo) {
+  Attach();
+  Time(kernel_);
+  // Time that no launch of the first window had.
+  needs_.AddTime(0x1234, kHour, false);
+  Start();
+  ASSERT_TRUE(Eventually([&] { return fake_.Count("ProfilerDeviceSupported") != 0; }));
+  uint32_t answers = 0;
+  ASSERT_TRUE(Eventually([&] { return ++answers > 20; }));
+  EXPECT_THAT(Texts(Written()), ElementsAre(HasSubstr("had its timings when the run ended")));
+  EXPECT_EQ(Stats().Get(StatId::kCounterRunTooShort), 1u);
 }
 
 TEST_F(SamplerTest, APlanThatFailsIsTold) {
