@@ -51,14 +51,39 @@ size_t CacheIndex(const void* pointer, size_t size) noexcept {
   return static_cast<size_t>((reinterpret_cast<uintptr_t>(pointer) * 0x9E3779B97F4A7C15u) >> 32) % size;
 }
 
-bool EndsContext(uint32_t cbid) noexcept {
+bool MovesMemory(uint32_t cbid) noexcept {
+  switch (cbid) {
+    case CUPTI_DRIVER_TRACE_CBID_cuMemPrefetchAsync:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemPrefetchAsync_ptsz:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemPrefetchAsync_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemPrefetchAsync_v2_ptsz:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemPrefetchBatchAsync:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemPrefetchBatchAsync_ptsz:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemDiscardAndPrefetchBatchAsync:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemDiscardAndPrefetchBatchAsync_ptsz:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemBatchDecompressAsync:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemBatchDecompressAsync_ptsz:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Whether the call may destroy a context, and which.
+bool EndsContext(uint32_t cbid, const void* parameters, ContextEnd* end) noexcept {
+  *end = {};
   switch (cbid) {
     case CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy:
     case CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2:
+      if (parameters != nullptr) end->context = static_cast<const cuCtxDestroy_v2_params*>(parameters)->ctx;
+      return true;
     case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease:
     case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2:
     case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset:
     case CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2:
+      // All their blocks hold the device alone.
+      if (parameters != nullptr) end->device = static_cast<const cuDevicePrimaryCtxReset_v2_params*>(parameters)->dev;
+      return true;
     case CUPTI_DRIVER_TRACE_CBID_cuGreenCtxDestroy:
       return true;
     default:
@@ -139,7 +164,7 @@ void CallbackRouter::OnDriverCall(uint32_t cbid, const CUpti_CallbackData& data)
     enter ? BeforeDeviceWork(thread, cbid, data) : AfterDeviceWork(thread, cbid, data);
   }
   if (enter) {
-    OnCallEnter(thread, call.kind, cbid);
+    OnCallEnter(thread, call.kind, cbid, data);
   } else {
     OnCallExit(thread, call.kind, cbid, data);
   }
@@ -147,7 +172,7 @@ void CallbackRouter::OnDriverCall(uint32_t cbid, const CUpti_CallbackData& data)
 }
 
 // What a range has to hear of. Nothing for what puts no work of its own on the device, and is held back all the same.
-static std::optional<DeviceWork> WorkOf(CallKind kind) noexcept {
+static std::optional<DeviceWork> WorkOf(CallKind kind, uint32_t cbid) noexcept {
   switch (kind) {
     case CallKind::kLaunch:
       return DeviceWork::kKernel;
@@ -159,6 +184,9 @@ static std::optional<DeviceWork> WorkOf(CallKind kind) noexcept {
       return DeviceWork::kMemset;
     case CallKind::kModuleLoad:
       return DeviceWork::kModuleLoad;
+    case CallKind::kHostWork:
+      // Those that move memory, as copies do.
+      return MovesMemory(cbid) ? std::optional(DeviceWork::kCopy) : std::nullopt;
     default:
       return std::nullopt;
   }
@@ -186,10 +214,10 @@ void CallbackRouter::BeforeDeviceWork(ThreadState* thread, uint32_t cbid, const 
   (void)parts_.hold->Enter(thread);
   if (parts_.sampler == nullptr) return;
   const CallInfo call = ClassifyCall(cbid);
-  const std::optional<DeviceWork> work = WorkOf(call.kind);
+  const std::optional<DeviceWork> work = WorkOf(call.kind, cbid);
   if (!work) return;
   if (thread == nullptr) return parts_.sampler->BeforeStranger(*work);
-  thread->call_node_type = work == DeviceWork::kCopy     ? CU_GRAPH_NODE_TYPE_MEMCPY
+  thread->call_node_type = call.kind == CallKind::kCopy  ? CU_GRAPH_NODE_TYPE_MEMCPY
                            : work == DeviceWork::kMemset ? CU_GRAPH_NODE_TYPE_MEMSET
                                                          : 0;
   if ((*work == DeviceWork::kKernel || *work == DeviceWork::kGraph) && parts_.sampler->wants_launches()) {
@@ -200,14 +228,14 @@ void CallbackRouter::BeforeDeviceWork(ThreadState* thread, uint32_t cbid, const 
 }
 
 void CallbackRouter::AfterDeviceWork(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept {
-  if (parts_.sampler != nullptr && thread != nullptr && WorkOf(ClassifyCall(cbid).kind)) {
+  if (parts_.sampler != nullptr && thread != nullptr && WorkOf(ClassifyCall(cbid).kind, cbid)) {
     thread->call_node_type = 0;
     parts_.sampler->After(thread, ResultOf(data));
   }
   parts_.hold->Leave(thread);
 }
 
-void CallbackRouter::OnCallEnter(ThreadState* thread, CallKind kind, uint32_t cbid) {
+void CallbackRouter::OnCallEnter(ThreadState* thread, CallKind kind, uint32_t cbid, const CUpti_CallbackData& data) {
   switch (kind) {
     case CallKind::kLaunch:
     case CallKind::kGraphLaunch:
@@ -221,7 +249,9 @@ void CallbackRouter::OnCallEnter(ThreadState* thread, CallKind kind, uint32_t cb
       thread->enter_monotonic_ns = MonotonicNs();
       break;
     case CallKind::kUnload:
-      if (parts_.context_ends != nullptr && EndsContext(cbid)) parts_.context_ends(true);
+      if (ContextEnd end; parts_.context_ends != nullptr && EndsContext(cbid, data.functionParams, &end)) {
+        parts_.context_ends(true, end);
+      }
       if (parts_.before_unload != nullptr) parts_.before_unload();
       parts_.functions->NewEpoch();
       if (!parts_.gate->Shut(kGateWaitNs)) Stats().Add(StatId::kUnloadWaitTimedOut);
@@ -282,7 +312,9 @@ void CallbackRouter::OnCallExit(ThreadState* thread, CallKind kind, uint32_t cbi
       break;
     }
     case CallKind::kUnload:
-      if (parts_.context_ends != nullptr && EndsContext(cbid)) parts_.context_ends(false);
+      if (ContextEnd end; parts_.context_ends != nullptr && EndsContext(cbid, data.functionParams, &end)) {
+        parts_.context_ends(false, end);
+      }
       // Handles given out from now on may be old ones used again.
       parts_.functions->NewEpoch();
       parts_.gate->Open();

@@ -49,7 +49,7 @@ class CallbackRouter {
     LaunchSampler* sampler = nullptr;
     GraphSamplingTable* graphs = nullptr;
     // Called before and after a call that may destroy a context, on its thread.
-    void (*context_ends)(bool before) = nullptr;
+    void (*context_ends)(bool before, ContextEnd end) = nullptr;
   };
 
   void Attach(const Parts& parts) noexcept;
@@ -63,7 +63,7 @@ class CallbackRouter {
   // These three may throw what profiler_region throws; Callback is the boundary. `thread` is null where the thread has
   // no queue.
   void OnDriverCall(uint32_t cbid, const CUpti_CallbackData& data);
-  void OnCallEnter(ThreadState* thread, CallKind kind, uint32_t cbid);
+  void OnCallEnter(ThreadState* thread, CallKind kind, uint32_t cbid, const CUpti_CallbackData& data);
   void OnCallExit(ThreadState* thread, CallKind kind, uint32_t cbid, const CUpti_CallbackData& data);
   // Around every call that brings work to a device (BringsDeviceWork), where launches can be held: before anything else
   // is noted of the call, and right after the driver's function. `thread` is null where the thread has no queue.

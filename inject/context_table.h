@@ -8,6 +8,12 @@
 
 namespace gx::inject {
 
+// A call that may destroy a context: its name, or the device whose primary context it is; neither: any.
+struct ContextEnd {
+  const void* context = nullptr;
+  int device = -1;
+};
+
 class ContextTable {
  public:
   static constexpr uint32_t kSize = 256;

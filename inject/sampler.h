@@ -35,12 +35,6 @@
 
 namespace gx::inject {
 
-// A call that may destroy a context: its name, or the device whose primary context it is; neither: any.
-struct ContextEnd {
-  const void* context = nullptr;
-  int device = -1;
-};
-
 class Sampler {
  public:
   struct Parts {
@@ -76,8 +70,8 @@ class Sampler {
   // Whatever ended Run: nobody need wait for it any more.
   void MarkFinished() noexcept { finished_.store(true, std::memory_order_release); }
 
-  // [flusher] About ten times a second: notices calls of ours that do not come back, says so, and ends sampling.
-  // Another thread than the sampler's, which may be the one that is stuck.
+  // [watching thread] About ten times a second: notices calls of ours that do not come back, says so, and ends
+  // sampling. A thread without any call of CUPTI or the driver: others may be stuck behind the same lock.
   void Watch();
 
   // [program] Around a call that may destroy a context: sessions in it are read and closed before it, bounded, and none

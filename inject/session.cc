@@ -71,6 +71,10 @@ constexpr uint64_t kLeastFlushWaitNs = 200'000'000;
 constexpr uint64_t kCallersWaitNs = 100'000'000;
 // Stopping and reading a session takes some 50 ms; the device may have to become idle first.
 constexpr uint64_t kSamplerWaitNs = 1'000'000'000;
+// More, while a call of ours is under way: the destructors of the library that it is in come next.
+constexpr uint64_t kSamplerCallWaitNs = 2'000'000'000;
+// How often calls that do not come back are looked for.
+constexpr uint64_t kWatchPeriodNs = 100'000'000;
 constexpr uint64_t kReplayWaitNs = 2'000'000'000;
 
 // What the sampling of hardware counters is made of; unused where GPUEXEC_COUNTERS=off.
@@ -90,6 +94,8 @@ struct Sampling {
   LaunchSampler launches;
   ReplaySampler replays;
   Sampler sampler;
+  std::atomic<bool> watch_ends{false};
+  Pulse watch_wake;
 };
 
 struct Session {
@@ -316,17 +322,34 @@ void RunSampler(Session& session) {
   session.callers_running.fetch_sub(1);
 }
 
+// Whoever else calls CUPTI may be stuck with it, behind the call that is: this thread makes no such call.
+void RunWatch(Session& session) {
+  Sampling& sampling = session.sampling;
+  while (!sampling.watch_ends.load(std::memory_order_acquire)) {
+    const uint32_t seen = sampling.watch_wake.count();
+    sampling.sampler.Watch();
+    (void)sampling.watch_wake.WaitFor(seen, kWatchPeriodNs);
+  }
+}
+
 // The end of recording, in order: the device, CUPTI's buffers, the writer; each with a deadline. Once: later calls
 // return at once.
 void EndSession(uint32_t reason) {
   Session& session = GetSession();
+  const State state = g_state.load();
+  // Whatever is under way is the parent's.
+  if (state == State::kForked) return;
   // Its end is a callback's, which comes only while capturing.
   session.sampling.replays.Finish(kReplayWaitNs);
-  const State state = g_state.load();
   if (session.sampling.on && (state == State::kCapturing || state == State::kDisabled)) {
     // So are the ends of launches, and launches can be held back: the open session is read now.
     session.sampling.sampler.Finish();
-    (void)WaitUntil([&] { return session.sampling.sampler.finished(); }, kSamplerWaitNs);
+    const auto finished = [&] { return session.sampling.sampler.finished(); };
+    if (!WaitUntil(finished, kSamplerWaitNs)) {
+      (void)WaitUntil([&] { return finished() || !session.sampling.watchdog.busy(); }, kSamplerCallWaitNs);
+    }
+    session.sampling.watch_ends.store(true, std::memory_order_release);
+    session.sampling.watch_wake.Signal();
   }
   State expected = State::kCapturing;
   const bool was_capturing = g_state.compare_exchange_strong(expected, State::kDraining);
@@ -457,23 +480,19 @@ bool Subscribe(Session* session, std::vector<std::string>* problems) {
   return false;
 }
 
-void OnContextEnds(bool before) {
+void OnContextEnds(bool before, ContextEnd end) {
   Sampling& sampling = GetSession().sampling;
   if (before) {
     sampling.replays.BeforeContextEnds();
-    sampling.sampler.BeforeContextEnds();
+    sampling.sampler.BeforeContextEnds(end);
   } else {
-    sampling.sampler.AfterContextEnds();
+    sampling.sampler.AfterContextEnds(end);
     sampling.replays.AfterContextEnds();
   }
 }
 
 // Several times a second, on the flusher's thread.
-void Tick() {
-  Session& session = GetSession();
-  if (session.config.yield) WatchForOtherClients();
-  if (session.sampling.on) session.sampling.sampler.Watch();
-}
+void Tick() { WatchForOtherClients(); }
 
 // Before the program can launch. False: no memory; then nothing is sampled.
 bool PrepareSampling(Session& session) {
@@ -528,6 +547,7 @@ void AttachSampling(Session& session, uint64_t start_ns) {
   launches.deny = &sampling.deny;
   launches.watchdog = &sampling.watchdog;
   launches.tally = &sampling.tally;
+  launches.window_id = &session.recording.window_id();
   launches.count_launches = !session.config.timing;
   launches.replay = AttachReplay(session, start_ns);
   sampling.launches.Attach(launches);
@@ -597,7 +617,7 @@ void AttachParts(Session& session, uint64_t start_ns) {
   flusher_parts.recording = &session.recording;
   flusher_parts.writer = session.writer.get();
   flusher_parts.start_monotonic_ns = start_ns;
-  flusher_parts.tick = session.config.yield || session.sampling.on ? Tick : nullptr;
+  flusher_parts.tick = session.config.yield ? Tick : nullptr;
   session.flusher.Attach(flusher_parts);
 }
 
@@ -694,7 +714,8 @@ void StartSession() {
     (void)session.cupti.cuptiUnsubscribe(session.subscriber);
     return;
   }
-  session.sampling.on = session.sampling.on && StartThread(ThreadMain<RunSampler>, "gpuexec-sampler", &session);
+  session.sampling.on = session.sampling.on && StartThread(ThreadMain<RunWatch>, "gpuexec-watch", &session) &&
+                        StartThread(ThreadMain<RunSampler>, "gpuexec-sampler", &session);
   if (session.config.nvml) (void)StartThread(ThreadMain<RunNvml>, "gpuexec-nvml", &session);
   State starting = State::kStarting;  // A fault may have switched us off already.
   g_state.compare_exchange_strong(starting, State::kCapturing);
