@@ -1,9 +1,11 @@
 // What the enumerations of counter.proto are called in reports.
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "analysis/kernel_name.h"
+#include "analysis/printable.h"
 #include "analysis/report_sections.h"
 #include "gpuexec/v1/counter.pb.h"
 
@@ -30,6 +32,17 @@ std::string CounterAccessWord(int state) {
 
 std::string DroppedMetricWord(int reason) {
   return Words(reason, pb::DroppedMetric::Reason_Name(static_cast<pb::DroppedMetric::Reason>(reason)), "REASON_");
+}
+
+std::string DroppedMetricText(const pb::DroppedMetric& dropped) {
+  const std::string name = Printable(dropped.name());
+  const std::string text = Printable(dropped.text());
+  if (absl::StartsWith(text, name)) return text;
+  return absl::StrCat(name, ": ", text.empty() ? DroppedMetricWord(dropped.reason()) : text);
+}
+
+bool IsAskedForByName(const pb::CounterPlan& plan, const pb::DroppedMetric& dropped) {
+  return plan.requested().empty() || absl::StrContains(plan.requested(), dropped.name());
 }
 
 std::string CounterDenialWord(int reason) {

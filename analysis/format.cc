@@ -91,7 +91,15 @@ std::string FormatCounterValue(double value) {
   if (magnitude <= kMaxWholeNumber && (magnitude == std::trunc(magnitude) || magnitude >= kSixDigits)) {
     return absl::StrCat(value < 0 ? "-" : "", FormatCount(static_cast<uint64_t>(std::round(magnitude))));
   }
-  return absl::StrFormat("%.6g", value);
+  const std::string text = absl::StrFormat("%.6g", value);
+  const size_t point = text.find('.');
+  constexpr double kThousand = 1000;
+  if (magnitude < kThousand || magnitude >= kSixDigits) return text;
+  // No point: rounded up to a whole number.
+  const bool whole = point == std::string::npos;
+  return absl::StrCat(value < 0 ? "-" : "",
+                      FormatCount(static_cast<uint64_t>(whole ? std::round(magnitude) : magnitude)),
+                      whole ? "" : text.substr(point));
 }
 
 std::string ShortestDouble(double value) {

@@ -21,6 +21,8 @@ constexpr absl::string_view kPatchedInstructions[] = {"smsp__sass_inst_executed.
 constexpr absl::string_view kAskedBytes[] = {"smsp__sass_data_bytes_mem_global.sum"};
 constexpr absl::string_view kAskedSectors[] = {"smsp__sass_sectors_mem_global.sum", "l1tex__t_sectors.sum"};
 
+constexpr absl::string_view kSmClocks[] = {"sm__cycles_elapsed.avg.per_second", "gpc__cycles_elapsed.avg.per_second"};
+
 // Smaller differences are in no duration. One scheduler issues at most one instruction a cycle, so 64 take no longer
 // than a step of the clock that durations are told in (32 ns, 63 cycles at 1.98 GHz); 64 sectors are 2 KiB.
 constexpr double kMinInstructions = 64;
@@ -88,6 +90,13 @@ std::vector<MixedWork> MixedWorkOf(const CounterModel& counters, const std::vect
   look(kAskedBytes, kMinBytes);
   look(kAskedSectors, kMinSectors);
   return mixed;
+}
+
+std::optional<double> CountedClockHz(const CounterModel& counters, const std::vector<const CounterSeries*>& series) {
+  for (const Counted& counted : FiguresOf(counters, series, kSmClocks)) {
+    if (counted.figures.median.has_value()) return counted.figures.median;
+  }
+  return std::nullopt;
 }
 
 std::optional<InstructionDisagreement> InstructionDisagreementOf(const CounterModel& counters,

@@ -183,6 +183,8 @@ struct AccountingSection {
   uint64_t kernels_joined_to_graphs = 0;
   uint64_t kernels_without_launch = 0;
   uint64_t kernels_device_launched = 0;
+  // Launched by CUPTI around ranges of counters: in no table.
+  uint64_t kernels_of_cupti = 0;
   uint64_t kernels_untimed = 0;
   uint64_t kernels_unfinished = 0;
   uint64_t kernels_invalid = 0;
@@ -449,6 +451,8 @@ struct CounterPlanRow {
   std::vector<std::string> groups;
   // (metric, why)
   std::vector<std::pair<std::string, std::string>> dropped;
+  // Of these: named by the user, and not by a set.
+  uint64_t dropped_by_name_count = 0;
   bool failed = false;
   uint64_t planning_ns = 0;
 };
@@ -495,12 +499,25 @@ struct DeniedFunction {
   std::optional<uint64_t> offset_ns;
 };
 
+inline constexpr double kUncountedShare = 0.01;
+
+// A signature of much kernel time for which counters, or some groups of them, are missing.
+struct UncountedSignature {
+  std::string short_name;
+  std::optional<Dim> grid;
+  double share_ratio = 0;
+  // "only in graphs", "sass+ missing", ...
+  std::string reason;
+};
+
 // Something that the library counted: launches that were not sampled, ranges that gave nothing.
 struct CounterLoss {
   // "STAT_COUNTER_SKIPPED_BUSY"
   std::string id;
   std::string text;
   uint64_t count = 0;
+  // Among the findings, too: not the normal course of sampling.
+  bool is_finding = false;
 };
 
 // What counters cost. Host time inside calls, each counted once.
@@ -542,6 +559,8 @@ struct CountersSection {
   std::vector<DeniedFunction> denied;
   // Launches that were to be sampled and were not, and ranges without a sample.
   std::vector<CounterLoss> losses;
+  // Those above kUncountedShare of kernel time, heaviest first. Empty where nothing was sampled at all.
+  std::vector<UncountedSignature> uncounted;
   // Kernel and graph launches in counter windows, which have no timing by intent.
   uint64_t untimed_launch_count = 0;
   CounterBill bill;

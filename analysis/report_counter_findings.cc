@@ -1,5 +1,6 @@
 // Section 1 of the report, as far as hardware counters are concerned.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,15 +18,23 @@ namespace pb = gpuexec::v1;
 namespace {
 
 constexpr size_t kMaxDetails = 10;
+// Of instructions by two means. Waiting GEMMs on an H200 are below 1 % apart, kernels that do nothing but wait above 90
+// %.
+constexpr double kUsualDisagreement = 0.05;
+
+// Readings of the same clock by two means.
+constexpr double kSlowClock = 0.05;
 
 class CounterFindings {
  public:
-  CounterFindings(const TraceModel& model, std::vector<Finding>* findings) : model_(model), findings_(findings) {}
+  CounterFindings(const TraceModel& model, std::vector<Finding>* findings, std::vector<Finding>* bookkeeping)
+      : model_(model), findings_(findings), bookkeeping_(bookkeeping) {}
 
   void AddAll() {
     const CounterModel& counters = model_.counters;
     AddMixedWork();
     AddDisagreements();
+    AddSlowClocks();
     AddDenials();
     AddAccess();
     AddFailedPlans();
@@ -71,7 +80,7 @@ class CounterFindings {
     finding.value = value;
     finding.text = std::string(text);
     finding.details = std::move(details);
-    findings_->push_back(std::move(finding));
+    (severity == pb::SEVERITY_INFO ? bookkeeping_ : findings_)->push_back(std::move(finding));
   }
 
   void AddMixedWork() {
@@ -94,14 +103,18 @@ class CounterFindings {
         std::move(details));
   }
 
+  // Patched code runs longer, so that a kernel that waits in a loop goes round more often: a little of that is usual
+  // for kernels with barriers or pipelines.
   void AddDisagreements() {
-    std::vector<std::string> details;
+    std::vector<std::string> small;
+    std::vector<std::string> large;
     const auto look = [&](const std::string& name, const std::vector<const CounterSeries*>& series) {
       const std::optional<InstructionDisagreement> found = InstructionDisagreementOf(model_.counters, series);
       if (!found.has_value()) return;
-      details.push_back(absl::StrCat(name, ": ", found->hardware_metric, " ", FormatCounterValue(found->hardware), ", ",
-                                     found->patched_metric, " ", FormatCounterValue(found->patched), " (",
-                                     FormatRatio(found->difference_ratio), " apart)"));
+      (found->difference_ratio < kUsualDisagreement ? small : large)
+          .push_back(absl::StrCat(name, ": ", FormatCounterValue(found->hardware), " by the hardware, ",
+                                  FormatCounterValue(found->patched), " by patched code (",
+                                  FormatRatio(found->difference_ratio), " apart)"));
     };
     for (const auto& [signature, series] : SeriesBySignature(model_.counters)) {
       if (signature != CounterSeries::kNoSignature) look(NameOf(signature), series);
@@ -109,10 +122,37 @@ class CounterFindings {
     for (const auto& [graph_exec_id, series] : SeriesByGraph(model_.counters)) {
       look(absl::StrCat("graph ", graph_exec_id), series);
     }
+    const uint64_t large_count = large.size();
+    Add(pb::SEVERITY_NOTICE, "counters.instruction_disagreements", large_count,
+        "signatures whose instructions differ by 5 % or more between the hardware's count and patched code's: they "
+        "wait "
+        "in a loop, did other work at other times, or were added to",
+        std::move(large));
+    const uint64_t small_count = small.size();
+    Add(pb::SEVERITY_INFO, "counters.small_instruction_disagreements", small_count,
+        "signatures whose instructions differ by less than 5 % there: usual for kernels that wait at barriers or in "
+        "pipelines",
+        std::move(small));
+  }
+
+  // NVML reads once a second what the clock is meant to be; counters tell what it was while the kernel ran.
+  void AddSlowClocks() {
+    std::vector<std::string> details;
+    for (const auto& [signature, series] : SeriesBySignature(model_.counters)) {
+      if (signature == CounterSeries::kNoSignature) continue;
+      const auto nvml = model_.clocks_by_device.find(model_.signatures[signature].definition.device_id());
+      if (nvml == model_.clocks_by_device.end() || nvml->second.sm_clock_hz.count() == 0) continue;
+      const std::array<const DurationSamples*, 1> readings = {&nvml->second.sm_clock_hz};
+      const double nvml_hz = DurationSamples::Summarise(readings).median_ns;
+      const std::optional<double> counted_hz = CountedClockHz(model_.counters, series);
+      if (!counted_hz.has_value() || !(*counted_hz < nvml_hz * (1 - kSlowClock))) continue;
+      details.push_back(
+          absl::StrCat(NameOf(signature), ": ", FormatHz(*counted_hz), " counted, ", FormatHz(nvml_hz), " by NVML"));
+    }
     const uint64_t count = details.size();
-    Add(pb::SEVERITY_NOTICE, "counters.instruction_disagreements", count,
-        "signatures whose instructions by the hardware and by patched code are more than 0.1 % apart: their launches "
-        "did other work at other times, or something added instructions to them",
+    Add(pb::SEVERITY_NOTICE, "counters.slow_clocks", count,
+        "signatures whose SM clock, as counted, is more than 5 % below NVML's median: power or current held it down "
+        "while they ran",
         std::move(details));
   }
 
@@ -215,27 +255,40 @@ class CounterFindings {
     Add(pb::SEVERITY_NOTICE, "counters.access", count, "devices without hardware counters", std::move(details));
   }
 
+  // Sets name what any chip may have, in the spellings of all: what this one lacks is no news, and stands in the table
+  // of counters. A metric that the user named is missed.
   void AddDroppedMetrics() {
+    constexpr absl::string_view kStat = "STAT_COUNTER_METRICS_DROPPED";
+    uint64_t dropped_count = 0;
     std::vector<std::string> details;
     for (const auto& [device_id, plan] : model_.counters.plans) {
+      dropped_count += static_cast<uint64_t>(plan.dropped_size());
       for (const pb::DroppedMetric& dropped : plan.dropped()) {
-        details.push_back(
-            absl::StrCat(Printable(dropped.name()), ": ",
-                         dropped.text().empty() ? DroppedMetricWord(dropped.reason()) : Printable(dropped.text())));
+        if (IsAskedForByName(plan, dropped)) details.push_back(DroppedMetricText(dropped));
       }
     }
-    Attach("STAT_COUNTER_METRICS_DROPPED", pb::SEVERITY_NOTICE, "counters.dropped_metrics",
-           "metrics asked for that the chip does not have or cannot count in one pass", std::move(details));
+    const auto counted =
+        std::find_if(findings_->begin(), findings_->end(), [&](const Finding& finding) { return finding.id == kStat; });
+    // Without the plans nobody knows which ones.
+    if (counted != findings_->end() && dropped_count > 0) findings_->erase(counted);
+    const uint64_t count = details.size();
+    Add(pb::SEVERITY_NOTICE, "counters.dropped_metrics", count,
+        "metrics that GPUEXEC_COUNTERS names and that the chip does not have or cannot count in one pass",
+        std::move(details));
+    Add(pb::SEVERITY_INFO, "counters.dropped_set_metrics", dropped_count - count,
+        "metrics of the set that this chip does not have or cannot count in one pass (--section counters names them)",
+        {});
   }
 
   const TraceModel& model_;
   std::vector<Finding>* findings_;
+  std::vector<Finding>* bookkeeping_;
 };
 
 }  // namespace
 
-void AddCounterFindings(const TraceModel& model, std::vector<Finding>* findings) {
-  if (model.counters.any()) CounterFindings(model, findings).AddAll();
+void AddCounterFindings(const TraceModel& model, std::vector<Finding>* findings, std::vector<Finding>* bookkeeping) {
+  if (model.counters.any()) CounterFindings(model, findings, bookkeeping).AddAll();
 }
 
 }  // namespace gx::analysis

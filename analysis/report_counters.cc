@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "analysis/kernel_name.h"
 #include "analysis/model/quantile.h"
 #include "analysis/printable.h"
@@ -59,6 +60,7 @@ class ProcessCounters {
     BuildLosses();
     BuildSignatures();
     BuildGraphs();
+    BuildUncounted();
     section_.sample_count = counters_.sample_count;
     section_.misplaced_count = counters_.misplaced_count;
     section_.unavailable_value_count = counters_.unavailable_value_count;
@@ -81,6 +83,7 @@ class ProcessCounters {
       row.chip = Printable(plan.chip());
       for (const uint64_t iid : plan.group_iid()) row.groups.push_back(GroupName(iid));
       for (const pb::DroppedMetric& dropped : plan.dropped()) {
+        if (IsAskedForByName(plan, dropped)) ++row.dropped_by_name_count;
         row.dropped.emplace_back(Printable(dropped.name()), dropped.text().empty() ? DroppedMetricWord(dropped.reason())
                                                                                    : Printable(dropped.text()));
       }
@@ -201,7 +204,8 @@ class ProcessCounters {
         default:
           if (!by_reason) continue;
       }
-      section_.losses.push_back({std::string(description.name), std::string(description.meaning), value});
+      section_.losses.push_back({std::string(description.name), std::string(description.meaning), value,
+                                 description.severity != pb::SEVERITY_INFO});
     }
   }
 
@@ -290,14 +294,17 @@ class ProcessCounters {
     return rows;
   }
 
-  // Whether a signature on that device has its samples in every group that is for all.
-  bool IsCovered(uint64_t device_id, const std::vector<const CounterSeries*>& series) const {
+  // Groups for all signatures of that device of which this one does not have its samples. Unset: it is not known which
+  // groups were to be sampled.
+  std::optional<std::vector<std::string>> MissingGroups(uint64_t device_id,
+                                                        const std::vector<const CounterSeries*>& series) const {
     const auto plan = counters_.plans.find(device_id);
-    if (plan == counters_.plans.end()) return false;
+    if (plan == counters_.plans.end()) return std::nullopt;
     bool any = false;
+    std::vector<std::string> missing;
     for (const uint64_t iid : plan->second.group_iid()) {
       const auto group = counters_.groups.find(iid);
-      if (group == counters_.groups.end()) return false;
+      if (group == counters_.groups.end()) return std::nullopt;
       const pb::CounterGroup::Kind kind = group->second.kind();
       if (kind != pb::CounterGroup::KIND_HARDWARE && kind != pb::CounterGroup::KIND_SASS) continue;
       if (group->second.spare()) continue;
@@ -306,9 +313,15 @@ class ProcessCounters {
         const CounterSamples& samples = one->samples;
         return one->group_iid == iid && samples.usable_count() - samples.first_of_session_count() >= kWantedSamples;
       });
-      if (!enough) return false;
+      if (!enough) missing.push_back(GroupName(iid));
     }
-    return any;
+    if (!any) return std::nullopt;
+    return missing;
+  }
+
+  bool IsCovered(uint64_t device_id, const std::vector<const CounterSeries*>& series) const {
+    const auto missing = MissingGroups(device_id, series);
+    return missing.has_value() && missing->empty();
   }
 
   std::optional<double> ShareOf(uint64_t total_ns) const {
@@ -364,6 +377,53 @@ class ProcessCounters {
       SignatureCounters& row = rows[i].second;
       row.groups = GroupRows(series_of_row[i]);
       section_.signatures.push_back(std::move(row));
+    }
+  }
+
+  // Why a signature has no usable sample, as far as the trace tells.
+  std::string WhyNotSampled(const SignatureEntry& entry, const std::vector<const CounterSeries*>& series) const {
+    if (entry.definition.graph_node()) return "only in graphs, which are sampled as a whole";
+    for (const auto& [key, denial] : counters_.denials) {
+      const bool of_function = denial.function_iid() != 0 && denial.function_iid() == entry.definition.function_iid();
+      if (of_function) return CounterDenialWord(denial.reason());
+    }
+    for (const auto& [key, denial] : counters_.denials) {
+      const bool of_all = denial.function_iid() == 0 && denial.graph_exec_id() == 0;
+      if (of_all) return absl::StrCat(DeniedName(model_, denial), ": ", CounterDenialWord(denial.reason()));
+    }
+    if (!series.empty()) return "all its samples are void";
+    if (entry.untimed_launch_count == 0) return "not launched in a counter window";
+    return "launched in counter windows and left out each time";
+  }
+
+  void BuildUncounted() {
+    if (counters_.sample_count == 0 || kernel_ns_ == 0 || !model_.dimensions.signature) return;
+    const auto by_signature = SeriesBySignature(counters_);
+    std::vector<std::pair<uint64_t, uint32_t>> heaviest;
+    for (const auto& [signature, total_ns] : ns_by_signature_) {
+      if (static_cast<double>(total_ns) > kUncountedShare * static_cast<double>(kernel_ns_)) {
+        heaviest.emplace_back(UINT64_MAX - total_ns, signature);
+      }
+    }
+    std::sort(heaviest.begin(), heaviest.end());
+    for (const auto& [order, signature] : heaviest) {
+      const SignatureEntry& entry = model_.signatures[signature];
+      const auto found = by_signature.find(signature);
+      const std::vector<const CounterSeries*> series =
+          found == by_signature.end() ? std::vector<const CounterSeries*>{} : found->second;
+      const bool usable = std::any_of(series.begin(), series.end(),
+                                      [](const CounterSeries* one) { return one->samples.usable_count() > 0; });
+      std::string reason;
+      if (!usable) {
+        reason = WhyNotSampled(entry, series);
+      } else if (const auto missing = MissingGroups(entry.definition.device_id(), series);
+                 missing.has_value() && !missing->empty()) {
+        reason = absl::StrCat("fewer than three samples of ", absl::StrJoin(*missing, ", "));
+      } else {
+        continue;
+      }
+      const SignatureCounters row = RowOf(signature, UINT64_MAX - order);
+      section_.uncounted.push_back({row.short_name, row.grid, row.share_ratio.value_or(0), std::move(reason)});
     }
   }
 

@@ -263,7 +263,7 @@ void BuildFindings(const TraceModel& model, ProcessSection* section) {
          "",
          {}});
   }
-  AddCounterFindings(model, &section->findings);
+  AddCounterFindings(model, &section->findings, &section->bookkeeping);
   // Error, data loss, unknown, notice.
   const auto rank = [](pb::Severity severity) {
     return severity == pb::SEVERITY_UNSPECIFIED ? 2.5 : static_cast<double>(severity);

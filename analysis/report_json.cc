@@ -49,6 +49,7 @@ void WriteAccounting(const AccountingSection& a, JsonWriter* json) {
   json->Member("kernels_joined_to_graphs", a.kernels_joined_to_graphs);
   json->Member("kernels_without_launch", a.kernels_without_launch);
   json->Member("kernels_device_launched", a.kernels_device_launched);
+  json->Member("kernels_of_cupti", a.kernels_of_cupti);
   json->Member("kernels_untimed", a.kernels_untimed);
   json->Member("kernels_unfinished", a.kernels_unfinished);
   json->Member("kernels_invalid", a.kernels_invalid);

@@ -67,6 +67,17 @@ void WritePlans(const CountersSection& c, JsonWriter* json) {
     json->EndObject();
   }
   json->EndArray();
+  json->Key("uncounted");
+  json->BeginArray();
+  for (const UncountedSignature& uncounted : c.uncounted) {
+    json->BeginObject();
+    json->Member("name", uncounted.short_name);
+    WriteDim("grid", uncounted.grid, json);
+    json->Member("share_ratio", uncounted.share_ratio);
+    json->Member("reason", uncounted.reason);
+    json->EndObject();
+  }
+  json->EndArray();
   json->Key("denied");
   json->BeginArray();
   for (const DeniedFunction& denied : c.denied) {

@@ -62,7 +62,7 @@ RunSection BuildRun(const TraceModel& model) {
   run.refused_launches = accounting.refused_launches;
   run.summarised_launches = accounting.summarised_launches;
   run.summarised_kernels = accounting.summarised_kernels;
-  run.kernels = accounting.kernel_records() + accounting.summarised_kernels;
+  run.kernels = accounting.kernel_records() + accounting.summarised_kernels - accounting.kernels_of_cupti;
   if (model.last_launch_ns > model.first_launch_ns) {
     run.launch_span_ns = model.last_launch_ns - model.first_launch_ns;
     // Between n launches lie n - 1 intervals.
@@ -105,6 +105,7 @@ AccountingSection BuildAccounting(const TraceModel& model) {
   section.kernels_joined_to_graphs = a.kernels_joined_to_graphs;
   section.kernels_without_launch = a.kernels_without_launch;
   section.kernels_device_launched = a.kernels_device_launched;
+  section.kernels_of_cupti = a.kernels_of_cupti;
   section.kernels_untimed = a.kernels_untimed;
   section.kernels_unfinished = a.kernels_unfinished;
   section.kernels_invalid = a.kernels_invalid;

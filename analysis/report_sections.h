@@ -53,6 +53,10 @@ std::string CounterGroupKindWord(int kind);
 std::string CounterAccessWord(int state);
 std::string CounterDenialWord(int reason);
 std::string DroppedMetricWord(int reason);
+// Which metric and why, in one phrase.
+std::string DroppedMetricText(const gpuexec::v1::DroppedMetric& dropped);
+// Whether the user named the metric, as against a set that holds it. True where what was asked for is not known.
+bool IsAskedForByName(const gpuexec::v1::CounterPlan& plan, const gpuexec::v1::DroppedMetric& dropped);
 // Full demangled name of a function, "(name unknown)" where it is not defined; "graph 7", "everything in context 1".
 std::string DeniedName(const TraceModel& model, const gpuexec::v1::CounterDenial& denial);
 
@@ -70,8 +74,11 @@ std::vector<MixedWork> MixedWorkOf(const CounterModel& counters, const std::vect
 std::optional<InstructionDisagreement> InstructionDisagreementOf(const CounterModel& counters,
                                                                  const std::vector<const CounterSeries*>& series);
 
+// The SM clock while the signature's launches were counted, median of the first group that holds it.
+std::optional<double> CountedClockHz(const CounterModel& counters, const std::vector<const CounterSeries*>& series);
+
 // report_counter_findings.cc: adds findings about counters, and examples to those that are there. Any order.
-void AddCounterFindings(const TraceModel& model, std::vector<Finding>* findings);
+void AddCounterFindings(const TraceModel& model, std::vector<Finding>* findings, std::vector<Finding>* bookkeeping);
 
 // process_labels.cc: "rank 3" where every trace has a rank and no two share one; else "pid 17", with the host if there
 // are several; else the number of the trace on the command line.

@@ -62,6 +62,7 @@ void WriteAccounting(const AccountingSection& a, TextWriter* out) {
   add_words(a.launches_without_kernel, "launch without kernel", "launches without kernel");
   add_words(a.kernels_without_launch, "kernel without launch", "kernels without launch");
   add(a.kernels_device_launched, "launched by kernels");
+  add_words(a.kernels_of_cupti, "kernel of CUPTI itself", "kernels of CUPTI itself");
   add(a.counter_window_launches, "in counter windows, untimed by intent");
   add(a.untimed_launches - a.counter_window_launches, "untimed by design");
   add(a.kernels_untimed, "without timestamps");

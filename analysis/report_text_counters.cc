@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -30,8 +32,16 @@ std::string PlanText(const CounterPlanRow& plan) {
                                   plan.chip.empty() ? "" : absl::StrCat(", ", plan.chip), ": ");
   if (plan.failed) return absl::StrCat(text, "no group could be planned");
   absl::StrAppend(&text, plan.groups.empty() ? "no groups" : absl::StrJoin(plan.groups, ", "));
-  if (!plan.dropped.empty()) absl::StrAppend(&text, "; ", Plural(plan.dropped.size(), "metric"), " dropped");
+  if (plan.dropped_by_name_count > 0) {
+    absl::StrAppend(&text, "; ", Plural(plan.dropped_by_name_count, "metric"), " dropped: see the findings");
+  }
   return text;
+}
+
+std::string DroppedNames(const CounterPlanRow& plan) {
+  return absl::StrJoin(plan.dropped, ", ", [](std::string* out, const std::pair<std::string, std::string>& dropped) {
+    absl::StrAppend(out, dropped.first);
+  });
 }
 
 std::string SampledText(const CountersSection& c) {
@@ -72,20 +82,20 @@ std::string CallsText(const CounterBill& bill) {
   return absl::StrJoin(parts, ", ");
 }
 
-// The setting is in per cent of wall time.
+// The setting is in per cent of wall time; GPUEXEC_HELP=1 tells what is allowed at any rate.
 std::string BudgetText(absl::string_view budget) {
   if (budget.empty()) return "";
-  if (budget == "off") return ", without a budget";
-  return absl::StrCat(", of a budget of ", absl::StripSuffix(budget, "%"), " % of wall");
+  if (budget == "off") return "; no budget";
+  return absl::StrCat("; budget ", absl::StripSuffix(budget, "%"), " % (1.5 s of the first round are always allowed)");
 }
 
 void WriteBill(const CountersSection& counters, const RunSection& run, TextWriter* out) {
   const CounterBill& bill = counters.bill;
   if (bill.window_count > 0) {
-    out->Field("windows", absl::StrCat(Plural(bill.window_count, "window"), ", ", Ns(bill.windows_ns),
-                                       OfWall(bill.windows_ns, run), ", ",
-                                       Plural(counters.untimed_launch_count, "launch", "launches"),
-                                       " in them without a timing; switching ", Ns(bill.switch_ns)));
+    out->WrappedField("windows", absl::StrCat(Plural(bill.window_count, "window"), ", ", Ns(bill.windows_ns),
+                                              OfWall(bill.windows_ns, run), ", ",
+                                              Plural(counters.untimed_launch_count, "launch", "launches"),
+                                              " in them without a timing; switching ", Ns(bill.switch_ns)));
   }
   if (bill.session_count == 0) return;
   std::vector<std::string> sessions = {Plural(bill.session_count, "session")};
@@ -96,46 +106,18 @@ void WriteBill(const CountersSection& counters, const RunSection& run, TextWrite
   add(bill.drain_count, "planned drain", "planned drains");
   add(bill.failed_session_count, "failed", "failed");
   add(bill.abandoned_session_count, "left open", "left open");
-  out->Field("cost", absl::StrCat(absl::StrJoin(sessions, ", "), ": ", Ns(bill.sessions_ns()), " (enable ",
-                                  Ns(bill.enable_ns), ", start ", Ns(bill.start_ns), ", stop ", Ns(bill.stop_ns),
-                                  ", read ", Ns(bill.decode_ns), ", disable ", Ns(bill.disable_ns), ")"));
+  out->WrappedField("cost", absl::StrCat(absl::StrJoin(sessions, ", "), ": ", Ns(bill.sessions_ns()), " (enable ",
+                                         Ns(bill.enable_ns), ", start ", Ns(bill.start_ns), ", stop ", Ns(bill.stop_ns),
+                                         ", read ", Ns(bill.decode_ns), ", disable ", Ns(bill.disable_ns), ")"));
   if (bill.range_count > 0) {
     const std::string calls = CallsText(bill);
-    out->Field(
+    out->WrappedField(
         "", absl::StrCat(Plural(bill.range_count, "range"), ": ", Ns(bill.ranges_ns()), " on the program's threads, ",
                          FormatNs(static_cast<double>(bill.ranges_ns()) / static_cast<double>(bill.range_count)),
                          " each", calls.empty() ? "" : absl::StrCat(" (", calls, ")")));
   }
-  out->Field("", absl::StrCat("in calls altogether ", Ns(bill.calls_ns()), OfWall(bill.calls_ns(), run),
-                              BudgetText(bill.budget)));
-}
-
-// `all` false: the findings above say it reason by reason.
-void WriteLosses(const CountersSection& counters, bool all, TextWriter* out) {
-  constexpr absl::string_view kSkipped = "launches not sampled";
-  uint64_t skipped_count = 0;
-  bool first = true;
-  for (const CounterLoss& loss : counters.losses) {
-    absl::string_view text = loss.text;
-    if (!absl::ConsumePrefix(&text, kSkipped)) continue;
-    skipped_count += loss.count;
-    if (!all) continue;
-    out->Field(first ? "skipped" : "", absl::StrCat(Plural(loss.count, "launch", "launches"), text));
-    first = false;
-  }
-  if (!all) {
-    if (skipped_count > 0) {
-      out->Field("skipped",
-                 absl::StrCat(Plural(skipped_count, "launch", "launches"), ", for reasons among the findings"));
-    }
-    return;
-  }
-  first = true;
-  for (const CounterLoss& loss : counters.losses) {
-    if (absl::StartsWith(loss.text, kSkipped)) continue;
-    out->Field(first ? "besides" : "", absl::StrCat(FormatCount(loss.count), "  ", loss.text));
-    first = false;
-  }
+  out->WrappedField("", absl::StrCat("in calls altogether ", Ns(bill.calls_ns()), OfWall(bill.calls_ns(), run),
+                                     BudgetText(bill.budget)));
 }
 
 // Of values that have nothing to do with one another.
@@ -146,6 +128,49 @@ std::string DimText(const std::optional<Dim>& dim) {
   if (dim->y == 1 && dim->z == 1) return absl::StrCat(dim->x);
   if (dim->z == 1) return absl::StrCat(dim->x, "x", dim->y);
   return absl::StrCat(dim->x, "x", dim->y, "x", dim->z);
+}
+
+void WriteUncounted(const CountersSection& counters, TextWriter* out) {
+  constexpr size_t kMaxUncounted = 10;
+  constexpr size_t kNameColumns = 60;
+  for (size_t i = 0; i < std::min(kMaxUncounted, counters.uncounted.size()); ++i) {
+    const UncountedSignature& uncounted = counters.uncounted[i];
+    out->WrappedField(i == 0 ? "missing" : "",
+                      absl::StrCat(CutText(uncounted.short_name, kNameColumns), ", grid ", DimText(uncounted.grid),
+                                   ", ", FormatRatio(uncounted.share_ratio), " of kernel time: ", uncounted.reason));
+  }
+  if (counters.uncounted.size() > kMaxUncounted) {
+    out->WrappedField("", absl::StrCat("... and ", FormatCount(counters.uncounted.size() - kMaxUncounted),
+                                       " more above 1 % of kernel time"));
+  }
+}
+
+// `all` false: the findings above say it reason by reason.
+void WriteLosses(const CountersSection& counters, bool all, TextWriter* out) {
+  constexpr absl::string_view kSkipped = "launches not sampled";
+  uint64_t skipped_count = 0;
+  bool first = true;
+  for (const CounterLoss& loss : counters.losses) {
+    absl::string_view text = loss.text;
+    if (!absl::ConsumePrefix(&text, kSkipped)) continue;
+    if (loss.is_finding) skipped_count += loss.count;
+    if (!all) continue;
+    out->WrappedField(first ? "skipped" : "", absl::StrCat(Plural(loss.count, "launch", "launches"), text));
+    first = false;
+  }
+  if (!all) {
+    if (skipped_count > 0) {
+      out->WrappedField("skipped",
+                        absl::StrCat(Plural(skipped_count, "launch", "launches"), ", for reasons among the findings"));
+    }
+    return;
+  }
+  first = true;
+  for (const CounterLoss& loss : counters.losses) {
+    if (absl::StartsWith(loss.text, kSkipped)) continue;
+    out->WrappedField(first ? "besides" : "", absl::StrCat(FormatCount(loss.count), "  ", loss.text));
+    first = false;
+  }
 }
 
 std::string SignatureText(const SignatureCounters& s, bool wide) {
@@ -204,8 +229,24 @@ std::string ValueText(const std::optional<double>& value) {
   return value.has_value() ? FormatCounterValue(*value) : std::string("unavailable");
 }
 
+// "gpc__cycles_elapsed.avg.per_second"
+bool IsClock(absl::string_view metric) {
+  return absl::StrContains(metric, "__cycles_elapsed.") && absl::EndsWith(metric, ".per_second");
+}
+
+// How long the range was: the launch, and what CUPTI does before and after it.
+bool IsLengthOfRange(absl::string_view metric) {
+  if (absl::StartsWith(metric, "gpu__time_duration")) return true;
+  return absl::StrContains(metric, "__cycles_elapsed.") && !absl::EndsWith(metric, ".per_second");
+}
+
+std::string MetricValueText(absl::string_view metric, const std::optional<double>& value) {
+  return value.has_value() && IsClock(metric) ? FormatHz(*value) : ValueText(value);
+}
+
 std::string RemarkText(const CounterGroupRow& group, const CounterMetricRow& m) {
   std::vector<std::string> parts;
+  if (IsLengthOfRange(m.name)) parts.emplace_back("not a timing");
   if (m.unavailable_count > 0 && m.value_count > 0) {
     parts.push_back(absl::StrCat(FormatCount(m.unavailable_count), " unavailable"));
   }
@@ -221,7 +262,10 @@ void WriteTable(const TextTable& table, absl::string_view indent, TextWriter* ou
   }
 }
 
-void WriteGroup(const CounterGroupRow& group, TextWriter* out) {
+// Metrics of the table of peaks, which are the same in every sample.
+using PeakNames = std::set<absl::string_view>;
+
+void WriteGroup(const CounterGroupRow& group, const PeakNames& peaks, TextWriter* out) {
   out->Line(absl::StrCat("    ", GroupText(group)));
   if (group.metrics.empty()) return;
   TextTable table;
@@ -229,10 +273,11 @@ void WriteGroup(const CounterGroupRow& group, TextWriter* out) {
   for (const char* title : {"median", "min", "max", "spread"}) table.Add({.title = title});
   table.Add({.title = "", .right = false});
   for (const CounterMetricRow& metric : group.metrics) {
+    if (peaks.count(metric.name) > 0) continue;
     table.Put(metric.name);
-    table.Put(ValueText(metric.median));
-    table.Put(metric.min.has_value() ? ValueText(metric.min) : "-");
-    table.Put(metric.max.has_value() ? ValueText(metric.max) : "-");
+    table.Put(MetricValueText(metric.name, metric.median));
+    table.Put(metric.min.has_value() ? MetricValueText(metric.name, metric.min) : "-");
+    table.Put(metric.max.has_value() ? MetricValueText(metric.name, metric.max) : "-");
     table.Put(metric.spread_ratio.has_value() ? SpreadText(*metric.spread_ratio) : "-");
     table.Put(RemarkText(group, metric));
   }
@@ -266,13 +311,14 @@ void WriteGraphKernels(const GraphCounters& graph, bool wide, TextWriter* out) {
 void WritePeaks(const CountersSection& counters, TextWriter* out) {
   if (counters.peaks.empty()) return;
   out->Line("");
-  out->Line(absl::StrCat("  ", out->Paint(Colour::kBold, "peaks, as CUPTI states them")));
+  out->Line(absl::StrCat(
+      "  ", out->Paint(Colour::kBold, "peaks, as CUPTI states them; clocks as the first sampled launch ran at")));
   TextTable table;
   table.Add({.title = "device"});
   table.Add({.title = "metric", .right = false});
   table.Add({.title = "a cycle"});
   table.Add({.title = "clock", .right = false});
-  table.Add({.title = "when read"});
+  table.Add({.title = "then"});
   for (const DevicePeakRow& peak : counters.peaks) {
     table.Put(absl::StrCat(peak.device_id));
     table.Put(peak.metric);
@@ -349,29 +395,37 @@ void WriteSamples(const CounterGroupRow& group, TextWriter* out) {
 
 void WriteCounterSummary(const Report& report, const CountersSection& counters, bool tables_follow, TextWriter* out) {
   const RunSection& run = report.processes[counters.process].run;
-  for (const CounterPlanRow& plan : counters.plans) out->Field("asked for", PlanText(plan));
+  for (const CounterPlanRow& plan : counters.plans) {
+    out->WrappedField("asked for", PlanText(plan));
+    const size_t of_set_count = plan.dropped.size() - plan.dropped_by_name_count;
+    if (tables_follow && of_set_count > 0) {
+      out->WrappedField("", absl::StrCat("not on this chip: ", DroppedNames(plan)));
+    }
+  }
   for (const CounterAccessRow& access : counters.access) {
     if (access.allowed) continue;
-    out->Field("access", absl::StrCat("device ", access.device_id, ": ", access.state,
-                                      access.text.empty() ? "" : absl::StrCat(": ", access.text)));
+    out->WrappedField("access", absl::StrCat("device ", access.device_id, ": ", access.state,
+                                             access.text.empty() ? "" : absl::StrCat(": ", access.text)));
   }
-  out->Field("sampled", SampledText(counters));
-  out->Field("unused", UnusedText(counters));
+  out->WrappedField("sampled", SampledText(counters));
+  out->WrappedField("unused", UnusedText(counters));
   if (counters.mixed_work_count > 0) {
-    out->Field("mixed work", absl::StrCat(Plural(counters.mixed_work_count, "signature"),
-                                          " with launches of different work: instructions or bytes spread by more "
-                                          "than 2 %"));
+    out->WrappedField("mixed work",
+                      absl::StrCat(Plural(counters.mixed_work_count, "signature"),
+                                   " with launches of different work: instructions or bytes spread by more "
+                                   "than 2 %"));
   }
   constexpr size_t kMaxDenied = 10;
   for (size_t i = 0; i < std::min(kMaxDenied, counters.denied.size()); ++i) {
     const DeniedFunction& denied = counters.denied[i];
-    out->Field(i == 0 ? "not sampled" : "",
-               absl::StrCat(CutText(denied.name, kMaxNameColumns), ": ", denied.reason,
-                            denied.detail.empty() ? "" : absl::StrCat(" (", denied.detail, ")")));
+    out->WrappedField(i == 0 ? "not sampled" : "",
+                      absl::StrCat(CutText(denied.name, kMaxNameColumns), ": ", denied.reason,
+                                   denied.detail.empty() ? "" : absl::StrCat(" (", denied.detail, ")")));
   }
   if (counters.denied.size() > kMaxDenied) {
-    out->Field("", absl::StrCat("... and ", FormatCount(counters.denied.size() - kMaxDenied), " more"));
+    out->WrappedField("", absl::StrCat("... and ", FormatCount(counters.denied.size() - kMaxDenied), " more"));
   }
+  WriteUncounted(counters, out);
   WriteLosses(counters, tables_follow, out);
   WriteBill(counters, run, out);
   if (!tables_follow && counters.sample_count > 0) {
@@ -380,6 +434,8 @@ void WriteCounterSummary(const Report& report, const CountersSection& counters, 
 }
 
 void WriteCounterTables(const CountersSection& counters, const TextStyle& style, TextWriter* out) {
+  PeakNames peaks;
+  for (const DevicePeakRow& peak : counters.peaks) peaks.insert(peak.metric);
   WritePeaks(counters, out);
   WriteWindowClocks(counters, style.wide, out);
   for (const SignatureCounters& signature : counters.signatures) {
@@ -396,7 +452,7 @@ void WriteCounterTables(const CountersSection& counters, const TextStyle& style,
                              " ", FormatCounterValue(found.hardware), ", ", found.patched_metric, " ",
                              FormatCounterValue(found.patched), " (", FormatRatio(found.difference_ratio), " apart)"));
     }
-    for (const CounterGroupRow& group : signature.groups) WriteGroup(group, out);
+    for (const CounterGroupRow& group : signature.groups) WriteGroup(group, peaks, out);
   }
   if (const size_t more = counters.signatures_matched - counters.signatures.size(); more > 0) {
     out->Line(absl::StrCat("  ", Plural(more, "more signature"), " (--top 0 shows all)"));
@@ -405,13 +461,20 @@ void WriteCounterTables(const CountersSection& counters, const TextStyle& style,
     out->Line("");
     out->Line(absl::StrCat("  ", out->Paint(Colour::kBold, GraphText(graph))));
     WriteGraphKernels(graph, style.wide, out);
-    for (const CounterGroupRow& group : graph.groups) WriteGroup(group, out);
+    for (const CounterGroupRow& group : graph.groups) WriteGroup(group, peaks, out);
   }
   if (counters.signatures.empty() && counters.graphs.empty()) return;
   out->Line("");
   out->Line(
       "  median, min, max: of samples that are not void and not the first of their session, where there are others;");
   out->Line("  spread: (max - min) / median. --section samples shows the samples.");
+  out->Line(
+      "  not a timing: the range is longer than the launch; times are those of the kernels, taken without counters.");
+  out->Line(
+      "  instructions disagree: patched code is slower, so that kernels that wait in a loop (barriers, flags, TMA or");
+  out->Line("  wgmma pipelines) go round it more often; else launches of other work, or added instructions.");
+  out->Line(
+      "  Counted at the clocks of the run, with caches as it left them, and whatever else used the device meanwhile.");
 }
 
 void WriteCounterSamples(const CountersSection& counters, const TextStyle& style, TextWriter* out) {

@@ -33,6 +33,20 @@ class TextWriter {
   void Field(absl::string_view label, absl::string_view text) {
     if (!text.empty()) Line(absl::StrFormat("  %-18s%s", std::string(label), std::string(text)));
   }
+  // The same, over several lines where the text is long: broken behind a comma, or else at a space; no word is cut.
+  void WrappedField(absl::string_view label, absl::string_view text) {
+    constexpr size_t kColumns = 120;
+    constexpr size_t kLeastColumns = 60;
+    while (text.size() > kColumns) {
+      size_t space = text.rfind(", ", kColumns - 1);
+      space = space == absl::string_view::npos || space < kLeastColumns ? text.rfind(' ', kColumns) : space + 1;
+      if (space == absl::string_view::npos || space == 0) break;
+      Field(label, text.substr(0, space));
+      text.remove_prefix(space + 1);
+      label = "";
+    }
+    Field(label, text);
+  }
   std::string Take() { return std::move(out_); }
 
  private:

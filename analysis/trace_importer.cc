@@ -14,6 +14,17 @@ namespace {
 // Devices of kernels that name none: not a CUDA ordinal.
 constexpr uint64_t kUnknownDevice = UINT64_MAX;
 
+// A kernel that CUPTI 13.0 launches by itself where a range of counters is pushed or popped (seen on an H200: one block
+// of one thread, about 80 us, on CUPTI's own stream).
+constexpr absl::string_view kCuptiKernel = "WaitNs";
+
+// Settings of the capture that say: no kernel record is to be expected.
+bool IsTimingOff(const pb::Header& header) {
+  return std::any_of(header.configuration().begin(), header.configuration().end(), [](const pb::Setting& setting) {
+    return setting.name() == "GPUEXEC_TIMING" && setting.value() == "off";
+  });
+}
+
 }  // namespace
 
 TraceImporter::TraceImporter(const ImportOptions& options)
@@ -70,7 +81,10 @@ void TraceImporter::Import(const pb::Packet& packet) {
 
 void TraceImporter::ImportDefinitions(const pb::Packet& packet) {
   if (packet.has_header()) {
-    if (!model_.header.has_value()) model_.header = packet.header();
+    if (!model_.header.has_value()) {
+      model_.header = packet.header();
+      timing_off_ = IsTimingOff(packet.header());
+    }
     const pb::ClockPair& start = packet.header().start();
     if (packet.header().has_start()) {
       clocks_.Add(start.cupti_ns(), start.monotonic_ns());
@@ -120,9 +134,11 @@ void TraceImporter::ImportLaunches(const pb::LaunchBatch& batch) {
   const auto window = model_.windows.find(batch.window_id());
   if (batch.window_id() != 0 && window == model_.windows.end()) CountUndefined("window");
   // Unknown windows are taken for timing windows: a missing kernel is better reported than overlooked.
-  const bool timed = window == model_.windows.end() || window->second.kind() == pb::Window::KIND_TIMING ||
-                     window->second.kind() == pb::Window::KIND_UNSPECIFIED;
-  const bool counted = !timed && window->second.kind() == pb::Window::KIND_COUNTERS;
+  const bool known = window != model_.windows.end();
+  const bool timing_window = !known || window->second.kind() == pb::Window::KIND_TIMING ||
+                             window->second.kind() == pb::Window::KIND_UNSPECIFIED;
+  const bool timed = timing_window && !timing_off_;
+  const bool counted = known && window->second.kind() == pb::Window::KIND_COUNTERS;
   Accounting& accounting = model_.accounting;
   NoteBatch(ForEachLaunch(batch, [&](const LaunchRow& row) {
     NoteHostTime(row.enter_monotonic_ns);
@@ -199,6 +215,10 @@ void TraceImporter::ImportKernels(const pb::KernelBatch& batch) {
 
 void TraceImporter::OnJoinedKernel(const KernelFacts& kernel, const LaunchFacts* launch) {
   Accounting& accounting = model_.accounting;
+  if (launch == nullptr && IsOfCupti(kernel)) {
+    ++accounting.kernels_of_cupti;
+    return;
+  }
   uint32_t signature = kNone;
   GraphNodes::Capture capture;
   if (kernel.graph_node_id != 0) {
@@ -267,6 +287,16 @@ void TraceImporter::OnJoinedKernel(const KernelFacts& kernel, const LaunchFacts*
       ++cell.untimed_count;
       break;
   }
+}
+
+// Without a launch, and only where there are counters: a program's own kernel of that name has a launch.
+bool TraceImporter::IsOfCupti(const KernelFacts& kernel) const {
+  if (model_.counters.groups.empty() || kernel.graph_node_id != 0 || kernel.attributes == kNone) return false;
+  const pb::KernelAttributes& record = model_.attributes.at(kernel.attributes);
+  const auto is_one = [](uint64_t x, uint64_t y, uint64_t z) { return x <= 1 && y <= 1 && z <= 1; };
+  return is_one(record.grid_x(), record.grid_y(), record.grid_z()) &&
+         is_one(record.block_x(), record.block_y(), record.block_z()) &&
+         model_.NameOf(record.name_iid()) == kCuptiKernel;
 }
 
 void TraceImporter::OnSettledLaunch(const LaunchFacts& launch, uint32_t kernel_count) {

@@ -66,6 +66,7 @@ class TraceImporter : private JoinSink, private TimelineSink {
   void NoteBatch(const DecodedBatch& decoded);
   void NoteHostTime(uint64_t monotonic_ns);
   void CountUndefined(absl::string_view what);
+  bool IsOfCupti(const KernelFacts& kernel) const;
 
   uint32_t SignatureIndex(uint64_t iid);
   uint32_t ActivitySignature(uint32_t attributes, uint64_t device_id);
@@ -91,6 +92,8 @@ class TraceImporter : private JoinSink, private TimelineSink {
 
   ImportOptions options_;
   TraceModel model_;
+  // GPUEXEC_TIMING=off: no launch expects a kernel record.
+  bool timing_off_ = false;
   CounterImporter counters_;
   ClockMap clocks_;
   ShortDurations short_durations_;

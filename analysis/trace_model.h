@@ -163,6 +163,8 @@ struct Accounting {
   uint64_t kernels_without_launch = 0;
   // Launched by kernels (dynamic parallelism): no host launch is expected.
   uint64_t kernels_device_launched = 0;
+  // Launched by CUPTI itself around ranges of counters: no kernels of the program, and in no table.
+  uint64_t kernels_of_cupti = 0;
   uint64_t kernels_signature_from_activity = 0;
   uint64_t launches_without_kernel = 0;
   uint64_t replays_complete = 0;

@@ -35,7 +35,8 @@ TEST(FormatTest, CountersValuesAreCountsWhereTheyAreWhole) {
   EXPECT_EQ(FormatCounterValue(52428800), "52,428,800");
   EXPECT_EQ(FormatCounterValue(-1234), "-1,234");
   EXPECT_EQ(FormatCounterValue(0.5), "0.5");
-  EXPECT_EQ(FormatCounterValue(81920.5), "81920.5");
+  EXPECT_EQ(FormatCounterValue(81920.5), "81,920.5");
+  EXPECT_EQ(FormatCounterValue(-12345.96), "-12,346");
   EXPECT_EQ(FormatCounterValue(470016.25), "470,016");
   EXPECT_EQ(FormatCounterValue(1e300), "1e+300");
   EXPECT_EQ(FormatCounterValue(std::nan("")), "unavailable");

@@ -265,7 +265,7 @@ TEST(ReportCountersTest, ARotationIsAChangeOfGroupInOneContext) {
 
 TEST(ReportCountersTest, TheBudgetIsThatOfTheSettings) {
   for (const auto& [value, words] : std::vector<std::pair<std::string, std::string>>{
-           {"off", ", without a budget\n"}, {"0.5", ", of a budget of 0.5 % of wall\n"}}) {
+           {"off", "; no budget\n"}, {"0.5", "; budget 0.5 % (1.5 s of the first round are always allowed)\n"}}) {
     std::vector<TraceModel> models = {Import({"counter_session { session_id: 1 push_ns: 9 }"})};
     gpuexec::v1::Setting* setting = models[0].header->add_configuration();
     setting->set_name("GPUEXEC_BUDGET");
@@ -534,6 +534,111 @@ TEST(ReportCountersTest, AGraphNamesItsKernels) {
   TextStyle style;
   style.sections = {Section::kCounters};
   EXPECT_THAT(ReportText(report, style), HasSubstr("    2 x second  grid 8x0x0, block 64x0x0\n"));
+}
+
+constexpr char kCounted[] = "stats { counter { id: STAT_COUNTER_METRICS_DROPPED value: 1 } }";
+
+TEST(ReportCountersTest, MetricsOfASetThatTheChipLacksAreNoFinding) {
+  const Report report =
+      ReportOf({"counter_plan { requested: 'core' chip: 'GH100' group_iid: 1 dropped { name: 'x.sum' "
+                "reason: REASON_DOES_NOT_EXIST } }",
+                kCounted, Samples(1, 3), Samples(2, 3)});
+  EXPECT_THAT(FindingIds(report), IsEmpty());
+  EXPECT_THAT(ReportText(report, {}), Not(HasSubstr("x.sum")));
+  TextStyle style;
+  style.sections = {Section::kCounters};
+  EXPECT_THAT(ReportText(report, style), HasSubstr("not on this chip: x.sum\n"));
+}
+
+TEST(ReportCountersTest, MetricsThatTheUserNamedAreMissed) {
+  const Report report =
+      ReportOf({"counter_plan { requested: 'a.sum,x.sum' group_iid: 1 dropped { name: 'x.sum' reason: "
+                "REASON_DOES_NOT_EXIST text: 'x.sum does not exist' } }",
+                kCounted, Samples(1, 3), Samples(2, 3)});
+  ASSERT_THAT(FindingIds(report), ElementsAre("counters.dropped_metrics"));
+  EXPECT_THAT(report.processes[0].findings[0].details, ElementsAre("x.sum does not exist"));
+  EXPECT_THAT(ReportText(report, {}), HasSubstr("1 metric dropped"));
+}
+
+TEST(ReportCountersTest, WithoutAPlanDroppedMetricsAreAFinding) {
+  EXPECT_THAT(FindingIds(ReportOf({kCounted, Samples(1, 1)})), ElementsAre("STAT_COUNTER_METRICS_DROPPED"));
+}
+
+// Of signature 1: instructions by the hardware and by patched code.
+std::string Instructions(int hardware, int patched) {
+  return "counter_group { iid: 2 name: 'hw' metric: 'smsp__inst_executed.sum' } counter_group { iid: 3 name: 'sass' "
+         "metric: 'smsp__sass_inst_executed.sum' } counter_batch { count: 1 group_iid: 2 window_id: 2 signature_iid: 1 "
+         "metric_count: 1 integer_value: " +
+         std::to_string(hardware) +
+         " } counter_batch { count: 1 group_iid: 3 window_id: 2 signature_iid: 1 metric_count: 1 integer_value: " +
+         std::to_string(patched) + " }";
+}
+
+TEST(ReportCountersTest, AFewInstructionsMoreUnderPatchedCodeAreUsual) {
+  const Report few = ReportOf({Instructions(1'000'000, 1'020'000)});
+  EXPECT_THAT(FindingIds(few), IsEmpty());
+  EXPECT_EQ(few.processes[0].bookkeeping.at(0).id, "counters.small_instruction_disagreements");
+  EXPECT_TRUE(few.counters[0].signatures[0].instruction_disagreement.has_value());
+  EXPECT_THAT(FindingIds(ReportOf({Instructions(1'000'000, 1'200'000)})),
+              ElementsAre("counters.instruction_disagreements"));
+}
+
+TEST(ReportCountersTest, LengthsOfRangesAreNoTimings) {
+  const Report report =
+      ReportOf({"counter_group { iid: 2 name: 'hw' metric: ['gpu__time_duration.sum', 'sm__cycles_elapsed.max', "
+                "'sm__cycles_elapsed.avg.per_second', 'sm__cycles_active.avg'] } counter_batch { count: 1 group_iid: 2 "
+                "window_id: 2 signature_iid: 1 metric_count: 4 integer_value: [7000, 8000, 1980000000, 9000] }"});
+  TextStyle style;
+  style.sections = {Section::kCounters};
+  const std::string text = ReportText(report, style);
+  EXPECT_THAT(text, ::testing::ContainsRegex("gpu__time_duration.sum +7,000 +7,000 +7,000 +- +not a timing\n"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("sm__cycles_elapsed.max +8,000 +8,000 +8,000 +- +not a timing\n"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("sm__cycles_active.avg +9,000 +9,000 +9,000 +-\n"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("per_second +1.980 GHz +1.980 GHz +1.980 GHz +-\n"));
+}
+
+TEST(ReportCountersTest, PeaksOfTheTableAreNotRepeatedUnderEachSignature) {
+  const Report report = ReportOf({"device_peaks { peak { metric: 'b.avg' value: 0.5 } }", Samples(1, 2)});
+  TextStyle style;
+  style.sections = {Section::kCounters};
+  const std::string text = ReportText(report, style);
+  EXPECT_THAT(text, HasSubstr("      a.sum"));
+  EXPECT_THAT(text, Not(HasSubstr("      b.avg")));
+  EXPECT_THAT(ReportCountersCsv(report), HasSubstr("b.avg")) << "programs find it where the samples are";
+}
+
+TEST(ReportCountersTest, HeavySignaturesWithoutCountersAreNamedWithTheReason) {
+  const auto reason = [](const std::vector<std::string>& packets) {
+    const Report report = ReportOf(packets);
+    const std::vector<UncountedSignature>& uncounted = report.counters[0].uncounted;
+    return uncounted.size() == 1 && uncounted[0].short_name == "second" ? uncounted[0].reason
+                                                                        : std::to_string(uncounted.size());
+  };
+  EXPECT_EQ(reason({kPlan, Samples(1, 3), Samples(2, 3)}), "0");
+  EXPECT_EQ(reason({kPlan, Samples(1, 3), Samples(2, 2)}), "fewer than three samples of light");
+  EXPECT_EQ(reason({Samples(1, 3)}), "not launched in a counter window");
+  EXPECT_EQ(reason({Samples(1, 3), Samples(2, 1, "flags: 4")}), "all its samples are void");
+  EXPECT_EQ(reason({Samples(1, 3), "counter_denial { function_iid: 2 reason: REASON_USER }"}),
+            "named in GPUEXEC_COUNTERS_DENY");
+  EXPECT_EQ(reason({Samples(1, 3),
+                    "launch_batch { count: 1 window_id: 2 base_enter_monotonic_ns: 60000 base_correlation_id: 9 "
+                    "signature_iid: 2 }"}),
+            "launched in counter windows and left out each time");
+  EXPECT_EQ(reason({kPlan}), "0") << "without any sample the report says that";
+  EXPECT_THAT(ReportText(ReportOf({Samples(1, 3)}), {}),
+              HasSubstr("second, grid 8x0x0, 75.0 % of kernel time: not launched in a counter window\n"));
+}
+
+TEST(ReportCountersTest, AClockBelowThatOfNvmlIsAFinding) {
+  const auto with_clock = [](const std::string& hz) {
+    return FindingIds(
+        ReportOf({"device_sample { monotonic_ns: 5000 sm_clock_hz: 2000000000 } counter_group { iid: 2 "
+                  "metric: 'gpc__cycles_elapsed.avg.per_second' } counter_batch { count: 1 group_iid: 2 "
+                  "window_id: 2 signature_iid: 1 metric_count: 1 integer_value: " +
+                  hz + " }"}));
+  };
+  EXPECT_THAT(with_clock("1950000000"), IsEmpty());
+  EXPECT_THAT(with_clock("1600000000"), ElementsAre("counters.slow_clocks"));
 }
 
 TEST(ReportCountersTest, PeaksAndClocksAreTables) {

@@ -201,6 +201,42 @@ TEST(TraceImporterTest, LaunchesOfACounterWindowExpectNoKernel) {
   EXPECT_EQ(model.signatures.at(0).untimed_launch_count, 5u);
 }
 
+TEST(TraceImporterTest, LaunchesOfARunWithoutTimingsExpectNoKernel) {
+  TraceImporter importer({});
+  importer.Import(
+      PacketFromText(R"(header { format_major: 1 configuration { name: "GPUEXEC_TIMING" value: "off" } })"));
+  importer.Import(PacketFromText(kDefinitions));
+  importer.Import(PacketFromText(Launches(5)));
+  const TraceModel model = importer.Finish();
+  EXPECT_EQ(model.accounting.untimed_launches, 5u);
+  EXPECT_EQ(model.accounting.counter_window_launches, 0u);
+  EXPECT_EQ(model.accounting.launches_without_kernel, 0u);
+}
+
+constexpr char kCuptisOwn[] = R"(name { iid: 9 value: "WaitNs" }
+  kernel_attributes { iid: 9 name_iid: 9 grid_x: 1 grid_y: 1 grid_z: 1 block_x: 1 block_y: 1 block_z: 1 }
+  kernel_batch { count: 1 timing: TIMING_COMPLETE base_start_ns: 10500 start_unit_ns: 1 start_delta: [0]
+    duration_unit_ns: 32 duration_delta: [2] base_correlation_id: 70 correlation_delta: [0] track_iid: [1]
+    attributes_iid: [9] })";
+
+TEST(TraceImporterTest, KernelsThatCuptiLaunchesAroundRangesAreNoneOfTheProgram) {
+  const TraceModel model = Import({"counter_group { iid: 1 name: \"light\" }", kCuptisOwn});
+  EXPECT_EQ(model.accounting.kernels_of_cupti, 1u);
+  EXPECT_EQ(model.accounting.kernels_without_launch, 0u);
+  EXPECT_EQ(model.accounting.kernels_signature_from_activity, 0u);
+  EXPECT_THAT(model.cells, SizeIs(0));
+}
+
+TEST(TraceImporterTest, KernelsOfThatNameWithALaunchOrWithoutCountersAreTheProgramsOwn) {
+  EXPECT_EQ(Import({kCuptisOwn}).accounting.kernels_without_launch, 1u);
+  std::string launch = Launches(1);
+  launch.replace(launch.find("base_correlation_id: 1"), 22, "base_correlation_id: 70");
+  const TraceModel model = Import({"counter_group { iid: 1 name: \"light\" }", launch, kCuptisOwn});
+  EXPECT_EQ(model.accounting.kernels_of_cupti, 0u);
+  EXPECT_EQ(model.accounting.kernels_joined, 1u);
+  EXPECT_THAT(model.cells, SizeIs(1));
+}
+
 TEST(TraceImporterTest, LaunchesOfAnUnknownWindowExpectTheirKernels) {
   const TraceModel model = Import({Launches(2, /*window=*/9)});
   EXPECT_EQ(model.accounting.launches_without_kernel, 2u);
