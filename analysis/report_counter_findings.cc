@@ -199,6 +199,11 @@ class CounterFindings {
     });
     const bool launched = model_.accounting.launches + model_.accounting.graph_launches > 0;
     if (counters.sample_count > 0 || !planned || refused || !launched) return;
+    // The library said it.
+    for (const absl::string_view why :
+         {"STAT_COUNTER_NO_CONTEXT", "STAT_COUNTER_REGION_OFF", "STAT_COUNTER_RUN_TOO_SHORT"}) {
+      if (Find(why) != nullptr) return;
+    }
     Add(pb::SEVERITY_NOTICE, "counters.no_samples", 1,
         "hardware counters were planned and no launch was sampled: other findings say why, or the program ended before "
         "its first counter window",

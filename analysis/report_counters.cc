@@ -200,6 +200,12 @@ class ProcessCounters {
         case pb::STAT_COUNTER_BUDGET_SPENT:
         case pb::STAT_COUNTER_REPLAYS_REFUSED:
         case pb::STAT_COUNTER_GIVEN_UP:
+        case pb::STAT_COUNTER_NOT_QUIET:
+        case pb::STAT_COUNTER_NO_CONTEXT:
+        case pb::STAT_COUNTER_REGION_OFF:
+        case pb::STAT_COUNTER_RUN_TOO_SHORT:
+        case pb::STAT_COUNTER_WITHOUT_PLACE:
+        case pb::STAT_COUNTER_CAPTURES_UNTRACKED:
           break;
         default:
           if (!by_reason) continue;
