@@ -96,6 +96,10 @@ uint64_t LaunchHold::HoldFor(uint64_t limit_ns) noexcept {
   return held_.compare_exchange_strong(expected, held, std::memory_order_seq_cst) ? ticket : 0;
 }
 
+bool LaunchHold::IsHeldBy(uint64_t ticket) const noexcept {
+  return ticket != 0 && TicketOf(held_.load(std::memory_order_seq_cst)) == ticket;
+}
+
 void LaunchHold::Release(uint64_t ticket) noexcept {
   uint64_t held = held_.load(std::memory_order_seq_cst);
   // The limit may be lowered in between.

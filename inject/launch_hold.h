@@ -46,6 +46,8 @@ class LaunchHold {
   void Release(uint64_t ticket) noexcept;
   // [MT] Ends the hold whoever's it is: for a holder that is stuck.
   void Release() noexcept;
+  // [holder] Whether the ticket's hold has not been broken.
+  bool IsHeldBy(uint64_t ticket) const noexcept;
   // [holder] Whether a call has entered and not left, but for those of `own` (may be null): the holder's thread, which
   // is in a call itself.
   bool CallsUnderWay(const ThreadQueues& queues, const ThreadState* own) const noexcept;

@@ -65,6 +65,8 @@ void LaunchSampler::Arm(uint32_t group, GroupKind kind, std::span<ArmedSession* 
   group_ = group;
   kind_ = kind;
   back_off_ = SkipBackOff();
+  // Calls that their threads did not live to leave: with them no range could be opened any more.
+  for (uint32_t lost = parts_.queues->TakeLostCalls(); lost != 0; --lost) parts_.contents->LeaveCall();
   ranges_left_.store(0, std::memory_order_relaxed);
   needs_attention_.store(false, std::memory_order_relaxed);
   armed_.store(true, std::memory_order_seq_cst);
@@ -90,7 +92,7 @@ void LaunchSampler::Allow(uint32_t max_ranges, uint64_t cost_limit_ns, uint64_t 
 
 void LaunchSampler::Watch(ThreadState* thread, DeviceWork work) noexcept {
   parts_.contents->EnterCall(work, thread->thread_id.load(std::memory_order_relaxed));
-  ++thread->watched_calls;
+  thread->watched_calls.fetch_add(1, std::memory_order_relaxed);
 }
 
 void LaunchSampler::BeforeOther(ThreadState* thread, DeviceWork work) noexcept {
@@ -298,8 +300,8 @@ bool LaunchSampler::PushAlone(ThreadState* thread, ArmedSession* session, uint64
     const uint32_t watched = parts_.watchdog->Enter(SamplingCall::kQueryStream, MonotonicNs());
     alone = AskContext(*parts_.cuda, *parts_.streams, session->context, thread_id, session->idle) == Readiness::kReady;
     parts_.watchdog->Leave(watched);
-    // The watchdog may have broken the hold, and switched off.
-    alone = alone && parts_.hold->overrun_count() == held.overrun_count && !parts_.watchdog->off();
+    // The watchdog may have broken the hold.
+    alone = alone && parts_.hold->overrun_count() == held.overrun_count && parts_.hold->IsHeldBy(held.ticket);
     if (!alone) {
       RangeFacts unused;
       parts_.contents->Close(&unused);
@@ -460,8 +462,8 @@ void LaunchSampler::Bill(const ArmedSession& session, bool completed, uint64_t b
 }
 
 void LaunchSampler::After(ThreadState* thread, uint32_t result) noexcept {
-  if (thread->watched_calls != 0) {
-    --thread->watched_calls;
+  if (thread->watched_calls.load(std::memory_order_relaxed) != 0) {
+    thread->watched_calls.fetch_sub(1, std::memory_order_relaxed);
     parts_.contents->LeaveCall();
     return;
   }

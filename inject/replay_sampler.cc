@@ -182,8 +182,10 @@ bool ReplaySampler::Consider(ThreadState* thread, const LaunchToSample& launch, 
 bool ReplaySampler::Quiesce(ThreadState* thread) {
   open_.in_gate = parts_.captures->Enter();
   if (!open_.in_gate) return false;
-  open_.holds = parts_.hold->HoldFor(kReplayHoldNs);
-  if (!open_.holds) return false;
+  // A capture that begins meanwhile waits until all passes have run.
+  parts_.captures->WaitLonger(kReplayHoldNs);
+  open_.hold_ticket = parts_.hold->HoldFor(kReplayHoldNs);
+  if (open_.hold_ticket == 0) return false;
   open_.overrun_count = parts_.hold->overrun_count();
   CUcontext current = nullptr;
   if (parts_.cuda->cuCtxGetCurrent == nullptr || parts_.cuda->cuCtxGetCurrent(&current) != CUDA_SUCCESS ||
@@ -193,6 +195,7 @@ bool ReplaySampler::Quiesce(ThreadState* thread) {
   const uint64_t thread_id = thread->thread_id.load(std::memory_order_relaxed);
   const uint64_t begin_ns = MonotonicNs();
   bool interrupted = false;
+  const uint32_t watched = parts_.watchdog->Enter(SamplingCall::kQueryStream, begin_ns);
   const bool idle = WaitUntil(
       [&] {
         interrupted = parts_.captures->captures() != 0 || contexts_ending_.load(std::memory_order_seq_cst) != 0;
@@ -201,6 +204,7 @@ bool ReplaySampler::Quiesce(ThreadState* thread) {
                 AskContext(*parts_.cuda, *parts_.streams, open_.launch.context, thread_id) == Readiness::kReady);
       },
       kQuiesceLimitNs);
+  parts_.watchdog->Leave(watched);
   open_.idle_wait_ns = MonotonicNs() - begin_ns;
   if (!idle) Refuse(ReplayRefusal::kBusy);
   return idle && !interrupted && parts_.hold->overrun_count() == open_.overrun_count;
@@ -301,7 +305,8 @@ void ReplaySampler::Read(ThreadState* thread, uint32_t result) {
   const RangeSession::Failure failure = open_.session->Close(&values, &peaks);
   if (failure.failed()) Fail(failure);
   // Exactly the one launch: another's would mean that it was held for too long, and went on.
-  const bool valid = result == 0 && values.size() == 1 && parts_.hold->overrun_count() == open_.overrun_count;
+  const bool alone = parts_.hold->IsHeldBy(open_.hold_ticket) && parts_.hold->overrun_count() == open_.overrun_count;
+  const bool valid = result == 0 && values.size() == 1 && alone;
   if (!valid) {
     Stats().Add(StatId::kCounterVoidRanges);
     Stats().Add(result != 0 && !failure.failed() ? StatId::kCounterVoidLaunchRefused
@@ -394,9 +399,13 @@ void ReplaySampler::Leave() noexcept {
   // One that is open still, after a fault of ours: its memory stays.
   open_.session.reset();
   if (open_.switched) (void)parts_.recording->SwitchTo(WindowKind::kCounters, WindowKind::kTiming);
-  if (open_.holds) parts_.hold->Release();
-  if (open_.in_gate) parts_.captures->Leave();
-  open_.switched = open_.holds = open_.in_gate = false;
+  if (open_.hold_ticket != 0) parts_.hold->Release(open_.hold_ticket);
+  if (open_.in_gate) {
+    parts_.captures->WaitLonger(0);
+    parts_.captures->Leave();
+  }
+  open_.hold_ticket = 0;
+  open_.switched = open_.in_gate = false;
   taken_.store(false, std::memory_order_seq_cst);
 }
 

@@ -122,7 +122,7 @@ class ReplaySampler {
     uint32_t watched = SamplingWatchdog::kNone;
     // What is to be undone.
     bool in_gate = false;
-    bool holds = false;
+    uint64_t hold_ticket = 0;
     bool switched = false;
   };
 

@@ -103,6 +103,12 @@ ThreadState* ThreadQueues::Current() noexcept {
       state.inside = false;
       state.in_device_call.store(0, std::memory_order_relaxed);
       state.call_cbid = 0;
+      state.call_window_id = 0;
+      state.left_busy_before = 0;
+      state.watched_calls.store(0, std::memory_order_relaxed);
+      state.call_is_sampled = false;
+      state.call_node_type = 0;
+      state.replayed_correlation_id = 0;
       state.call_has_node = false;
       state.has_pending_node = false;
       state.cloned_graph_id = 0;
@@ -147,6 +153,7 @@ void ThreadQueues::CollectEndedThreads() noexcept {
     if (!states_[i].queue.empty()) continue;
     // It may have ended inside a call.
     states_[i].in_device_call.store(0, std::memory_order_relaxed);
+    lost_calls_.fetch_add(states_[i].watched_calls.exchange(0, std::memory_order_relaxed), std::memory_order_acq_rel);
     states_[i].thread_id.store(0, std::memory_order_release);
     freed_.fetch_add(1, std::memory_order_release);
   }

@@ -95,7 +95,7 @@ class EventQueue {
 };
 
 // What a host thread's callbacks remember between each other. Only that thread touches it, but for `queue`'s other end,
-// `thread_id`, which the writer reads, and `in_device_call`, which any thread reads.
+// `thread_id` and `watched_calls`, which the writer reads, and `in_device_call`, which any thread reads.
 struct ThreadState {
   EventQueue queue;
   std::atomic<uint32_t> thread_id{0};  // gettid(); 0: the slot is free.
@@ -113,7 +113,7 @@ struct ThreadState {
   uint32_t left_busy_before = 0;
   // How many of these calls, the inner ones, the sampler has to hear of at their end; and whether the one around them
   // is the sampled launch of the open range.
-  uint8_t watched_calls = 0;
+  std::atomic<uint8_t> watched_calls{0};
   bool call_is_sampled = false;
   // CUgraphNodeType of the nodes that it makes under capture, where the call says it: copies and fills. CUPTI 13.0
   // gives such nodes the type 0, a kernel. 0: not said.
@@ -188,6 +188,8 @@ class ThreadQueues {
   }
   // [writer] Frees the slots of threads that have ended and whose queue is empty.
   void CollectEndedThreads() noexcept;
+  // [MT] Watched calls that threads had not left when they ended, since the last time.
+  uint32_t TakeLostCalls() noexcept { return lost_calls_.exchange(0, std::memory_order_acq_rel); }
 
   // Signalled when a queue is half full: the writer waits on it.
   Pulse& half_full() noexcept { return half_full_; }
@@ -197,6 +199,7 @@ class ThreadQueues {
   uint32_t slot_count_ = 0;
   std::atomic<uint32_t> high_water_{0};
   std::atomic<uint32_t> freed_{0};  // Slots freed so far.
+  std::atomic<uint32_t> lost_calls_{0};
   Pulse half_full_;
 };
 

@@ -702,6 +702,36 @@ TEST_F(CallbackRouterTest, AThreadWithoutAQueueIsHeldAndSeenToo) {
   });
 }
 
+TEST_F(CallbackRouterTest, WhatMovesMemoryIsACopyInARange) {
+  LaunchHold hold;
+  RangeContents contents;
+  const auto sampler = std::make_unique<LaunchSampler>();
+  LaunchSampler::Parts sampled;
+  sampled.queues = &queues_;
+  sampled.contents = &contents;
+  sampler->Attach(sampled);
+  sampler->Arm(0, GroupKind::kHardware, {});
+  parts_.hold = &hold;
+  parts_.sampler = sampler.get();
+  router_.Attach(parts_);
+  const auto copies_of = [&](uint32_t cbid) {
+    EXPECT_TRUE(contents.Open(1));
+    Enter(cbid);
+    EXPECT_EQ(queues_.Current()->call_node_type, 0u) << cbid;
+    Exit(cbid);
+    RangeFacts facts;
+    contents.Close(&facts);
+    return facts.foreign[static_cast<size_t>(DeviceWork::kCopy)];
+  };
+  for (const uint32_t cbid :
+       {CUPTI_DRIVER_TRACE_CBID_cuMemPrefetchAsync_v2_ptsz, CUPTI_DRIVER_TRACE_CBID_cuMemPrefetchBatchAsync,
+        CUPTI_DRIVER_TRACE_CBID_cuMemDiscardAndPrefetchBatchAsync, CUPTI_DRIVER_TRACE_CBID_cuMemBatchDecompressAsync}) {
+    EXPECT_EQ(copies_of(cbid), 1u) << cbid;
+  }
+  EXPECT_EQ(copies_of(CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc), 0u);
+  EXPECT_EQ(copies_of(CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue32_v2), 0u);
+}
+
 TEST_F(CallbackRouterTest, WithoutAHoldNoCallIsMarked) {
   for (const uint32_t cbid : kWorkCalls) {
     Enter(cbid);

@@ -147,6 +147,8 @@ TEST_F(LaunchHoldTest, AReleaseThatComesLateEndsNobodyElsesHold) {
   hold_.Release();  // The watchdog's.
   const uint64_t next = hold_.Hold();
   ASSERT_NE(next, 0u);
+  EXPECT_FALSE(hold_.IsHeldBy(stuck));
+  EXPECT_TRUE(hold_.IsHeldBy(next));
   hold_.Release(stuck);
   EXPECT_TRUE(hold_.held());
   hold_.Release(next);

@@ -875,6 +875,25 @@ TEST_F(LaunchSamplerTest, CallsThatBeganInAWindowMayEndBehindIt) {
   ExpectReleased();
 }
 
+TEST_F(LaunchSamplerTest, ACallWhoseThreadEndedStandsInNobodysWayForGood) {
+  Arm();
+  std::thread([&] { sampler_.BeforeOther(queues_.Current(), DeviceWork::kCopy); }).join();
+  Launch(kernel_);
+  EXPECT_EQ(fake_.pushes, 0u) << "it may be under way";
+  Close();
+  // The kernel may know the thread for a moment longer.
+  RangeFacts unused;
+  while (!contents_.Open(1)) {
+    queues_.CollectEndedThreads();
+    Arm();
+    Close();
+  }
+  contents_.Close(&unused);
+  Arm();
+  Launch(kernel_);
+  EXPECT_EQ(fake_.pushes, 1u);
+}
+
 TEST_F(LaunchSamplerTest, EightVoidRangesGiveThePairUp) {
   Arm();
   for (int i = 0; i < 12; ++i) Launch(kernel_, CUDA_ERROR_INVALID_VALUE);

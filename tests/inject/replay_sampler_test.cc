@@ -102,6 +102,7 @@ class ReplaySamplerTest : public ::testing::Test {
   void ExpectNothingHeld() {
     EXPECT_FALSE(hold_.held());
     EXPECT_FALSE(captures_.busy());
+    EXPECT_EQ(captures_.longer_wait_ns(), 0u);
     EXPECT_NE(recording_.window_kind(), WindowKind::kCounters);
     EXPECT_EQ(thread_->replayed_correlation_id, 0u);
   }
@@ -164,6 +165,7 @@ TEST_F(ReplaySamplerTest, WhileALaunchIsReplayedOthersAreHeldAndNothingIsTimed) 
   ASSERT_TRUE(Before());
   EXPECT_TRUE(hold_.held());
   EXPECT_TRUE(captures_.busy());
+  EXPECT_GT(captures_.longer_wait_ns(), kCaptureWaitNs) << "passes may take longer than a capture waits as a rule";
   EXPECT_EQ(recording_.window_kind(), WindowKind::kCounters);
   EXPECT_EQ(thread_->replayed_correlation_id, kCorrelation);
   EXPECT_EQ(fake_.Calls().back(), "RangeProfilerStart");
@@ -242,18 +244,33 @@ TEST_F(ReplaySamplerTest, ALaunchThatTheDriverRefusedHasNoSample) {
   EXPECT_EQ(Stats().Get(StatId::kCounterVoidLaunchRefused), 1u);
 }
 
+TEST_F(ReplaySamplerTest, AHoldThatWasBrokenMakesTheSampleVoid) {
+  GivePlan();
+  ASSERT_TRUE(Before());
+  FakeReplayedLaunch();
+  hold_.Release();  // The watchdog's.
+  const uint64_t next = hold_.Hold();
+  replays_->After(thread_, 0);
+  EXPECT_THAT(Ranges(), IsEmpty());
+  EXPECT_EQ(Stats().Get(StatId::kCounterVoidRanges), 1u);
+  EXPECT_TRUE(hold_.held()) << "it is another's by now";
+  hold_.Release(next);
+}
+
 TEST_F(ReplaySamplerTest, AHeldLaunchThatWentOnMakesTheSampleVoid) {
   GivePlan();
   ASSERT_TRUE(Before());
   FakeReplayedLaunch();
   // As if another thread had waited for its limit.
   hold_.Release();
-  ASSERT_TRUE(hold_.HoldFor(1));
+  const uint64_t brief = hold_.HoldFor(1);
+  ASSERT_NE(brief, 0u);
   std::thread([&] {
     ThreadState* const other = parts_.queues.Current();
     EXPECT_GT(hold_.Enter(other), 0u);
     hold_.Leave(other);
   }).join();
+  hold_.Release(brief);
   replays_->After(thread_, 0);
   EXPECT_THAT(Ranges(), IsEmpty());
   EXPECT_EQ(Stats().Get(StatId::kCounterVoidRanges), 1u);

@@ -279,6 +279,12 @@ TEST_F(ThreadQueuesTest, ANewThreadInAnOldSlotRemembersNothingOfTheOldOne) {
     first = queues_.Current();
     first->inside = true;
     first->call_cbid = 9;
+    first->call_window_id = 2;
+    first->left_busy_before = 3;
+    first->watched_calls = 2;
+    first->call_is_sampled = true;
+    first->call_node_type = 1;
+    first->replayed_correlation_id = 77;
     first->call_has_node = true;
     first->has_pending_node = true;
     first->cloned_graph_id = 4;
@@ -291,12 +297,26 @@ TEST_F(ThreadQueuesTest, ANewThreadInAnOldSlotRemembersNothingOfTheOldOne) {
     ASSERT_EQ(state, first);
     EXPECT_FALSE(state->inside);
     EXPECT_EQ(state->call_cbid, 0u);
+    EXPECT_EQ(state->call_window_id, 0u);
+    EXPECT_EQ(state->left_busy_before, 0u);
+    EXPECT_EQ(state->watched_calls.load(), 0u);
+    EXPECT_FALSE(state->call_is_sampled);
+    EXPECT_EQ(state->call_node_type, 0u);
+    EXPECT_EQ(state->replayed_correlation_id, 0u) << "its calls would be taken for CUPTI's";
     EXPECT_FALSE(state->call_has_node);
     EXPECT_FALSE(state->has_pending_node);
     EXPECT_EQ(state->cloned_graph_id, 0u);
     for (const auto& entry : state->streams) EXPECT_FALSE(entry.valid);
     for (const auto& entry : state->graphs) EXPECT_EQ(entry.graph, nullptr);
   }).join();
+}
+
+TEST_F(ThreadQueuesTest, CallsThatAThreadDidNotLiveToLeaveAreGivenBackOnce) {
+  EXPECT_EQ(queues_.TakeLostCalls(), 0u);
+  std::thread([&] { queues_.Current()->watched_calls = 2; }).join();
+  ASSERT_TRUE(CollectUntil(0));
+  EXPECT_EQ(queues_.TakeLostCalls(), 2u);
+  EXPECT_EQ(queues_.TakeLostCalls(), 0u);
 }
 
 TEST_F(ThreadQueuesTest, ALivingThreadsSlotIsNeverTaken) {
