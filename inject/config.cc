@@ -238,6 +238,9 @@ std::string NamePart(std::string text) {
 // In the order in which FindRank prefers them.
 constexpr std::array<std::string_view, 6> kRankNames = {"RANK",     "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
                                                         "PMI_RANK", "SLURM_PROCID",         "MV2_COMM_WORLD_RANK"};
+// How many processes the job has.
+constexpr std::array<std::string_view, 5> kWorldSizeNames = {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                                             "SLURM_NTASKS", "MV2_COMM_WORLD_SIZE"};
 // Facts about the job that help to put several traces together.
 constexpr std::array<std::string_view, 17> kOtherRankNames = {"LOCAL_RANK",
                                                               "WORLD_SIZE",
@@ -387,6 +390,21 @@ std::string FindRank(const std::vector<std::string>& environment,
     if (value) all->emplace_back(name, *value);
   }
   return rank;
+}
+
+bool IsLaterRank(const std::string& rank, const std::vector<std::pair<std::string, std::string>>& variables) {
+  const auto number = [](const std::string& text) -> std::optional<uint64_t> {
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+  };
+  const bool is_one_of_several = std::any_of(variables.begin(), variables.end(), [&](const auto& variable) {
+    const bool is_size =
+        std::find(kWorldSizeNames.begin(), kWorldSizeNames.end(), variable.first) != kWorldSizeNames.end();
+    return is_size && number(variable.second).value_or(1) > 1;
+  });
+  return is_one_of_several && number(rank).value_or(0) != 0;
 }
 
 }  // namespace gx::inject

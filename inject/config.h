@@ -77,6 +77,10 @@ std::string AddPidToPath(const std::string& path, uint64_t pid);
 std::string FindRank(const std::vector<std::string>& environment,
                      std::vector<std::pair<std::string, std::string>>* all);
 
+// Whether the process is one of several ranks of a job, and not rank 0. `rank` and `variables` as FindRank gives them;
+// a rank that is no number is none. Pure.
+bool IsLaterRank(const std::string& rank, const std::vector<std::pair<std::string, std::string>>& variables);
+
 }  // namespace gx::inject
 
 #endif  // GPUEXEC_INJECT_CONFIG_H_

@@ -356,6 +356,13 @@ CounterAccessRecord MakeDeviceUnsupported(uint64_t device_id, std::string_view w
                  Lost(device_id) + "CUPTI cannot count on it" + (why.empty() ? "" : " (" + std::string(why) + ")"));
 }
 
+CounterAccessRecord MakeLeftToRankZero(uint64_t device_id, std::string_view rank, uint64_t monotonic_ns) {
+  return Refused(device_id, CounterAccessState::kOff, monotonic_ns,
+                 Lost(device_id) + "this is rank " + std::string(rank) +
+                     " of a job, where rank 0 alone takes them, because every rank would make all the others wait; "
+                     "GPUEXEC_COUNTERS=core (or another set) makes every rank take its own");
+}
+
 CounterAccessRecord MakeCountersOff(uint64_t device_id, uint64_t monotonic_ns) {
   return Refused(device_id, CounterAccessState::kOff, monotonic_ns, Lost(device_id) + "GPUEXEC_COUNTERS=off");
 }

@@ -81,6 +81,8 @@ CounterAccessRecord MakeCuptiTooOld(uint64_t device_id, std::string_view version
 CounterAccessRecord MakeNoLibrary(uint64_t device_id, std::string_view problem, uint64_t monotonic_ns);
 // `why`: what the device is or how it is shared ("MIG", "vGPU"); "": CUPTI did not say.
 CounterAccessRecord MakeDeviceUnsupported(uint64_t device_id, std::string_view why, uint64_t monotonic_ns);
+// Only rank 0 of a job takes them.
+CounterAccessRecord MakeLeftToRankZero(uint64_t device_id, std::string_view rank, uint64_t monotonic_ns);
 CounterAccessRecord MakeCountersOff(uint64_t device_id, uint64_t monotonic_ns);
 
 }  // namespace gx::inject

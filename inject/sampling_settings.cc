@@ -116,6 +116,7 @@ std::string SetCounters(std::string_view value, SamplingSettings* settings) {
                       nearest.empty() ? "" : " (did you mean " + std::string(nearest) + "?)");
   }
   settings->counters = ParseCounterRequest(value);
+  settings->counters_are_set = true;
   return "";
 }
 

@@ -22,6 +22,7 @@ enum class ReplayMode : uint8_t {
 struct SamplingSettings {
   // GPUEXEC_COUNTERS: off, light, core, lean, full, or metrics separated by commas.
   CounterRequest counters = {.set = CounterSet::kCore, .metrics = {}};
+  bool counters_are_set = false;  // By the user, rather than by default.
   // GPUEXEC_BUDGET: share of wall time; nothing for "off", no limit.
   std::optional<double> budget_ratio = 0.05;
   // GPUEXEC_REPLAY: off, single, multi.

@@ -21,6 +21,7 @@
 #include "inject/clock_sync.h"
 #include "inject/config.h"
 #include "inject/context_behaviour.h"
+#include "inject/counter_records.h"
 #include "inject/cuda_api.h"
 #include "inject/cupti_api.h"
 #include "inject/dynamic_library.h"
@@ -94,6 +95,9 @@ struct Sampling {
   LaunchSampler launches;
   ReplaySampler replays;
   Sampler sampler;
+  // Rank 0 of the job takes counters, this process takes none; devices of which that is told, as bits.
+  bool left_to_rank_zero = false;
+  std::atomic<uint64_t> told_devices{0};
   std::atomic<bool> watch_ends{false};
   Pulse watch_wake;
 };
@@ -322,6 +326,15 @@ void RunSampler(Session& session) {
   session.callers_running.fetch_sub(1);
 }
 
+// Of each device that is in use by now, once.
+void NoteLeftToRankZero(Session& session) {
+  session.contexts.ForEachId([&](uint32_t, uint32_t device_id, void*) {
+    const uint64_t bit = uint64_t{1} << device_id % 64;
+    if ((session.sampling.told_devices.fetch_or(bit) & bit) != 0) return;
+    session.writer->PostCounters(MakeLeftToRankZero(device_id, session.rank, MonotonicNs()));
+  });
+}
+
 // Whoever else calls CUPTI may be stuck with it, behind the call that is: this thread makes no such call.
 void RunWatch(Session& session) {
   Sampling& sampling = session.sampling;
@@ -356,6 +369,7 @@ void EndSession(uint32_t reason) {
   if (!was_capturing && expected != State::kDisabled) return;
   if (!session.threads_running || session.ended.exchange(true)) return;
   SetNvtxEnabled(false);
+  if (session.sampling.left_to_rank_zero) NoteLeftToRankZero(session);
   // A short program's functions are still to be asked about.
   (void)WaitForAnswers(session, session.config.exit_wait_ns / 4);
   const uint64_t deadline_ns = MonotonicNs() + session.config.exit_wait_ns;
@@ -492,7 +506,11 @@ void OnContextEnds(bool before, ContextEnd end) {
 }
 
 // Several times a second, on the flusher's thread.
-void Tick() { WatchForOtherClients(); }
+void Tick() {
+  Session& session = GetSession();
+  if (session.config.yield) WatchForOtherClients();
+  if (session.sampling.left_to_rank_zero) NoteLeftToRankZero(session);
+}
 
 // Before the program can launch. False: no memory; then nothing is sampled.
 bool PrepareSampling(Session& session) {
@@ -500,6 +518,10 @@ bool PrepareSampling(Session& session) {
   const bool wanted =
       session.config.sampling.counters.set != CounterSet::kOff || !session.config.sampling.counters.metrics.empty();
   if (!wanted) return false;
+  if (!session.config.sampling.counters_are_set && IsLaterRank(session.rank, session.rank_variables)) {
+    sampling.left_to_rank_zero = true;
+    return false;
+  }
   SamplingNeeds::Options options;
   options.functions = kSampledFunctions;
   return sampling.needs.Allocate(options, {}) &&
@@ -617,7 +639,7 @@ void AttachParts(Session& session, uint64_t start_ns) {
   flusher_parts.recording = &session.recording;
   flusher_parts.writer = session.writer.get();
   flusher_parts.start_monotonic_ns = start_ns;
-  flusher_parts.tick = session.config.yield ? Tick : nullptr;
+  flusher_parts.tick = session.config.yield || session.sampling.left_to_rank_zero ? Tick : nullptr;
   session.flusher.Attach(flusher_parts);
 }
 

@@ -291,6 +291,27 @@ TEST(AddPidToPath, PutsThePidBeforeTheExtension) {
   EXPECT_EQ(AddPidToPath("trace", UINT64_MAX), "trace.18446744073709551615");
 }
 
+TEST(IsLaterRank, IsOneOfSeveralAndNotTheFirst) {
+  const auto later = [](const std::vector<std::string>& environment) {
+    std::vector<std::pair<std::string, std::string>> variables;
+    const std::string rank = FindRank(environment, &variables);
+    return IsLaterRank(rank, variables);
+  };
+  for (const char* size :
+       {"WORLD_SIZE=8", "OMPI_COMM_WORLD_SIZE=8", "PMI_SIZE=8", "SLURM_NTASKS=8", "MV2_COMM_WORLD_SIZE=8"}) {
+    EXPECT_TRUE(later({"RANK=3", size})) << size;
+    EXPECT_FALSE(later({"RANK=0", size})) << size;
+    EXPECT_FALSE(later({size})) << "nobody knows which rank it is: " << size;
+  }
+  EXPECT_TRUE(later({"SLURM_NTASKS=2", "SLURM_PROCID=1"}));
+  EXPECT_TRUE(later({"SLURM_NTASKS=1", "RANK=7", "WORLD_SIZE=8"})) << "one task starts several ranks";
+  EXPECT_FALSE(later({"RANK=3"})) << "of how many is not known";
+  EXPECT_FALSE(later({"RANK=3", "WORLD_SIZE=1"}));
+  EXPECT_FALSE(later({"RANK=x", "WORLD_SIZE=8"}));
+  EXPECT_FALSE(later({"RANK=3", "WORLD_SIZE=8x"}));
+  EXPECT_FALSE(later({}));
+}
+
 TEST(FindRank, TakesTheFirstKnownVariableThatIsSet) {
   EXPECT_EQ(FindRank({}, nullptr), "");
   EXPECT_EQ(FindRank({"SLURM_PROCID=3"}, nullptr), "3");

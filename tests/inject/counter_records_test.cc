@@ -288,8 +288,19 @@ TEST(CounterAccess, AMissingLibraryAnUnsupportedDeviceAndOffAreSaid) {
   EXPECT_THAT(MakeDeviceUnsupported(2, "MIG", 0).text, AllOf(HasSubstr("device 2"), HasSubstr("(MIG)")));
   EXPECT_THAT(MakeDeviceUnsupported(2, "", 0).text, Not(HasSubstr("()")));
   EXPECT_EQ(MakeDeviceUnsupported(2, "", 0).state, CounterAccessState::kUnsupported);
+  EXPECT_EQ(MakeLeftToRankZero(1, "3", 0).state, CounterAccessState::kOff);
+  EXPECT_THAT(MakeLeftToRankZero(1, "3", 0).text, HasSubstr("rank 3 of a job"));
   EXPECT_EQ(MakeCountersOff(0, 0).state, CounterAccessState::kOff);
   EXPECT_THAT(MakeCountersOff(0, 0).text, HasSubstr("GPUEXEC_COUNTERS=off"));
+}
+
+TEST(CounterAccess, SomeResultsSayThatCountersAreNotToBeHad) {
+  // Busy, not supported (in general, on virtual, legacy, CMP, MIG, SLI, WSL devices), privileges, other clients.
+  for (const int result : {26, 27, 33, 35, 36, 38, 39, 40, 41, 42, 43, 44, 45}) {
+    EXPECT_TRUE(SaysAccess(result)) << result;
+    EXPECT_NE(AccessStateOf(result), CounterAccessState::kAllowed) << result;
+  }
+  for (const int result : {0, 1, 2, 8, 9, 999}) EXPECT_FALSE(SaysAccess(result)) << result;
 }
 
 }  // namespace

@@ -24,6 +24,9 @@ TEST(SamplingSettings, SampleCoreWithinFivePerCentUnlessToldOtherwise) {
   const Parsed parsed = Parse({});
   EXPECT_EQ(parsed.settings.counters.set, CounterSet::kCore);
   EXPECT_TRUE(parsed.settings.counters.metrics.empty());
+  EXPECT_FALSE(parsed.settings.counters_are_set);
+  EXPECT_FALSE(Parse({"GPUEXEC_COUNTERS=cores"}).settings.counters_are_set);
+  EXPECT_TRUE(Parse({"GPUEXEC_COUNTERS=core"}).settings.counters_are_set);
   EXPECT_EQ(parsed.settings.budget_ratio, 0.05);
   EXPECT_EQ(parsed.settings.replay, ReplayMode::kOff);
   EXPECT_TRUE(parsed.settings.deny.empty());

@@ -94,6 +94,17 @@ TEST(SamplingWatchdog, KeepsTheTimeOfAProcessThatHasRunForAYear) {
   EXPECT_EQ(watchdog.Check(year_ns + 30 * kSecond)->since_ns, year_ns);
 }
 
+TEST(SamplingWatchdog, SaysWhetherAnyCallIsUnderWay) {
+  SamplingWatchdog watchdog;
+  EXPECT_FALSE(watchdog.busy());
+  const uint32_t first = watchdog.Enter(SamplingCall::kInitialize, kSecond);
+  const uint32_t second = watchdog.Enter(SamplingCall::kStart, kSecond);
+  watchdog.Leave(first);
+  EXPECT_TRUE(watchdog.busy());
+  watchdog.Leave(second);
+  EXPECT_FALSE(watchdog.busy());
+}
+
 TEST(SamplingWatchdog, EveryCallHasAName) {
   for (uint32_t call = 0; call < kSamplingCalls; ++call) {
     EXPECT_NE(SamplingCallName(static_cast<SamplingCall>(call)), "unknown call");
