@@ -945,6 +945,8 @@ void Sampler::ReadValues(const Slot& slot, std::vector<RangeValues> values) {
   for (RangeValues& read : values) {
     if (read.order >= kMaxSessionRanges) continue;
     const PushedRange& range = slot.armed.ranges[read.order];
+    // A launch that was refused: there is nothing that values could belong to.
+    if (range.verdict == RangeVerdict::kNoLaunch) continue;
     const auto unavailable = static_cast<uint64_t>(
         std::count_if(read.values.begin(), read.values.end(), [](double value) { return std::isnan(value); }));
     if (IsValid(range.verdict)) NoteTensor(range.place, slot.group, metrics, read.values);

@@ -195,7 +195,7 @@ class SamplerTest : public ::testing::Test {
   }
 
   // A launch of the program, as the callbacks around the driver's function see it. Events are the writer's, later.
-  void Launch(const LaunchToSample& launch, const std::function<void()>& driver = {}) {
+  void Launch(const LaunchToSample& launch, const std::function<void()>& driver = {}, uint32_t result = 0) {
     FakeCurrentContexts() = {launch.context};
     ThreadState* const thread = writer_parts_.queues.Current();
     (void)hold_.Enter(thread);
@@ -208,7 +208,7 @@ class SamplerTest : public ::testing::Test {
     }
     const uint32_t window_id = recording_.window_id().load();
     if (driver) driver();
-    launches_.After(thread, 0);
+    launches_.After(thread, result);
     hold_.Leave(thread);
     auto* event = thread->queue.Reserve<LaunchEvent>(EventType::kLaunch);
     if (event == nullptr) return;
@@ -216,6 +216,7 @@ class SamplerTest : public ::testing::Test {
     event->correlation_id = numbered.correlation_id;
     event->context_id = launch.context_id;
     event->window_id = window_id;
+    event->result = result;
     event->parameters = launch.parameters;
     thread->queue.Commit();
   }
@@ -333,6 +334,20 @@ TEST_F(SamplerTest, FinishReadsTheOpenSession) {
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(session->range_count(), 2u);
   EXPECT_EQ(fake_.OpenObjects(), 0u);
+  EXPECT_EQ(Stats().Get(StatId::kCounterRangesLost), 0u);
+}
+
+TEST_F(SamplerTest, ALaunchThatWasRefusedHasNoValuesAndNoneAreLost) {
+  StartTimed();
+  ASSERT_TRUE(EventuallyArmed());
+  ASSERT_TRUE(Eventually([&] {
+    if (Pushes() == 0) Launch(kernel_, {}, CUDA_ERROR_INVALID_VALUE);
+    return Pushes() != 0;
+  }));
+  const auto packet = Written();
+  EXPECT_EQ(Stats().Get(StatId::kCounterVoidLaunchRefused), 1u);
+  EXPECT_EQ(packet.counter_batch_size(), 0);
+  EXPECT_EQ(Stats().Get(StatId::kCounterSamplesDropped), 0u);
   EXPECT_EQ(Stats().Get(StatId::kCounterRangesLost), 0u);
 }
 
