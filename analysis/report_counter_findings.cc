@@ -151,8 +151,7 @@ class CounterFindings {
     }
     const uint64_t count = details.size();
     Add(pb::SEVERITY_NOTICE, "counters.slow_clocks", count,
-        "signatures whose SM clock, as counted, is more than 5 % below NVML's median: power or current held it down "
-        "while they ran",
+        "signatures counted at an SM clock more than 5 % below NVML's median, as a power limit does within kernels",
         std::move(details));
   }
 
