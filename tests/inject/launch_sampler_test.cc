@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <cstring>
@@ -892,6 +893,29 @@ TEST_F(LaunchSamplerTest, ACallWhoseThreadEndedStandsInNobodysWayForGood) {
   Arm();
   Launch(kernel_);
   EXPECT_EQ(fake_.pushes, 1u);
+}
+
+// A cancelled thread must not unwind through our callback: that would end the process.
+TEST_F(LaunchSamplerTest, NoWaitIsAPlaceToBeCancelledAt) {
+  Arm();
+  driver_.AnswerEvent(CUDA_ERROR_NOT_READY);
+  uint64_t asked_ns = 0;
+  driver_.inside_query = [&](const char* call) {
+    if (std::string_view(call) != "cuEventQuery") return;
+    if (asked_ns == 0) asked_ns = MonotonicNs();
+    // Beyond the time in which it is asked without a nap.
+    if (MonotonicNs() - asked_ns > 1'000'000) driver_.AnswerEvent(CUDA_SUCCESS);
+  };
+  bool is_alive = false;
+  std::thread([&] {
+    FakeCurrentContexts() = {kContext};
+    (void)pthread_cancel(pthread_self());
+    Launch(kernel_);
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+    is_alive = true;
+  }).join();
+  EXPECT_TRUE(is_alive);
+  EXPECT_EQ(fake_.Count("RangeProfilerPopRange"), 1u);
 }
 
 TEST_F(LaunchSamplerTest, EightVoidRangesGiveThePairUp) {
