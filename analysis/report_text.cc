@@ -78,12 +78,21 @@ void WriteAccounting(const AccountingSection& a, TextWriter* out) {
 }
 
 void WriteFinding(const Finding& finding, TextWriter* out) {
-  out->Line(absl::StrCat(
+  const std::string indent(26, ' ');
+  std::string head = absl::StrCat(
       "  ",
       out->Paint(ColourOf(finding.severity), absl::StrFormat("%-10s", std::string(SeverityWord(finding.severity)))),
-      absl::StrFormat("%12s", FormatCount(finding.value)), "  ", finding.text, "  [", finding.id, "]"));
-  if (!finding.advice.empty()) out->Line(absl::StrCat(std::string(26, ' '), "-> ", finding.advice));
-  for (const std::string& detail : finding.details) out->Line(absl::StrCat(std::string(26, ' '), detail));
+      absl::StrFormat("%12s", FormatCount(finding.value)), "  ");
+  const std::string text = absl::StrCat(finding.text, "  [", finding.id, "]");
+  for (const absl::string_view piece : WrapText(text, kWrapColumns)) {
+    out->Line(absl::StrCat(head, piece));
+    head = indent;
+  }
+  const std::string advice = finding.advice.empty() ? "" : absl::StrCat("-> ", finding.advice);
+  for (const absl::string_view piece : WrapText(advice, kWrapColumns)) {
+    if (!piece.empty()) out->Line(absl::StrCat(indent, piece));
+  }
+  for (const std::string& detail : finding.details) out->Line(absl::StrCat(indent, detail));
 }
 
 // Of a report whose reader asked for other sections: only what bears on the figures there.
@@ -267,8 +276,8 @@ void WriteRun(const ProcessSection& process, TextWriter* out) {
                               : ""));
   for (const DeviceSection& device : process.devices) {
     if (!device.active) continue;
-    out->Field(device.unknown ? "device ?" : absl::StrCat("device ", device.device_id),
-               absl::StrCat(BusyText(device, run), mark));
+    out->WrappedField(device.unknown ? "device ?" : absl::StrCat("device ", device.device_id),
+                      absl::StrCat(BusyText(device, run), mark));
   }
   for (const CopySection& copy : run.copies) {
     out->Field("copies", absl::StrCat(copy.kind, ": ", FormatCount(copy.count), ", ", FormatBytes(copy.size_bytes),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
 namespace gx::analysis {
@@ -28,6 +29,21 @@ std::string CutText(absl::string_view text, size_t width) {
     if (!Continues(text[end]) && seen++ == kept) break;
   }
   return absl::StrCat(text.substr(0, end), dots);
+}
+
+std::vector<absl::string_view> WrapText(absl::string_view text, size_t width) {
+  std::vector<absl::string_view> pieces;
+  while (text.size() > width && width > 0) {
+    // The space behind the comma is not part of the piece.
+    size_t space = text.rfind(", ", width - 1);
+    space = space == absl::string_view::npos || space < width / 4 * 3 ? text.rfind(' ', width) : space + 1;
+    if (space == absl::string_view::npos || space == 0) space = text.find(' ', width);
+    if (space == absl::string_view::npos) break;
+    pieces.push_back(absl::StripTrailingAsciiWhitespace(text.substr(0, space)));
+    text = absl::StripLeadingAsciiWhitespace(text.substr(space));
+  }
+  pieces.push_back(text);
+  return pieces;
 }
 
 void TextTable::Add(Column column) { columns_.push_back({std::move(column), {}}); }

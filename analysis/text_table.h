@@ -21,6 +21,10 @@ size_t TextWidth(absl::string_view text);
 // At most `width` wide; what is cut ends in "..." ("." or ".." where there is no room for more).
 std::string CutText(absl::string_view text, size_t width);
 
+// The text in pieces of at most `width` bytes: broken behind a comma near the end, else at a space. A word that
+// is longer stays whole. At least one piece.
+std::vector<absl::string_view> WrapText(absl::string_view text, size_t width);
+
 class TextTable {
  public:
   struct Column {

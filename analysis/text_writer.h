@@ -2,16 +2,21 @@
 #ifndef GPUEXEC_ANALYSIS_TEXT_WRITER_H_
 #define GPUEXEC_ANALYSIS_TEXT_WRITER_H_
 
+#include <cstddef>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "analysis/text_table.h"
 
 namespace gx::analysis {
 
 enum class Colour { kNone, kBold, kRed, kYellow, kDim };
+
+// Lines of prose are broken here.
+inline constexpr size_t kWrapColumns = 120;
 
 class TextWriter {
  public:
@@ -33,19 +38,12 @@ class TextWriter {
   void Field(absl::string_view label, absl::string_view text) {
     if (!text.empty()) Line(absl::StrFormat("  %-18s%s", std::string(label), std::string(text)));
   }
-  // The same, over several lines where the text is long: broken behind a comma, or else at a space; no word is cut.
+  // The same, over several lines where the text is long.
   void WrappedField(absl::string_view label, absl::string_view text) {
-    constexpr size_t kColumns = 120;
-    constexpr size_t kLeastColumns = 60;
-    while (text.size() > kColumns) {
-      size_t space = text.rfind(", ", kColumns - 1);
-      space = space == absl::string_view::npos || space < kLeastColumns ? text.rfind(' ', kColumns) : space + 1;
-      if (space == absl::string_view::npos || space == 0) break;
-      Field(label, text.substr(0, space));
-      text.remove_prefix(space + 1);
+    for (const absl::string_view piece : WrapText(text, kWrapColumns)) {
+      Field(label, piece);
       label = "";
     }
-    Field(label, text);
   }
   std::string Take() { return std::move(out_); }
 

@@ -413,6 +413,13 @@ TEST(ReportCountersTest, WhereCountersWereRefusedThatIsTheReason) {
   EXPECT_THAT(FindingIds(ReportOf({"counter_access { state: STATE_OFF }"})), IsEmpty()) << "as it was asked for";
 }
 
+TEST(ReportCountersTest, WhereTheLibrarySaysWhyThereAreNoSamplesThatIsToldOnce) {
+  const Report report = ReportOf({kPlan, "stats { counter { id: STAT_COUNTER_RUN_TOO_SHORT value: 1 } }"});
+  EXPECT_THAT(FindingIds(report), ElementsAre("STAT_COUNTER_RUN_TOO_SHORT"));
+  ASSERT_THAT(report.counters[0].losses, SizeIs(1));
+  EXPECT_EQ(report.counters[0].losses[0].id, "STAT_COUNTER_RUN_TOO_SHORT");
+}
+
 TEST(ReportCountersTest, FailedPlansAndSessionsOpenTheReport) {
   const Report report =
       ReportOf({"counter_plan { device_id: 1 requested: 'x.sum' chip: 'GH100' failed: true } "

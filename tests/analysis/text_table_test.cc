@@ -26,6 +26,15 @@ TEST(CutTextTest, CountsCharactersAndNeverCutsThroughOne) {
   EXPECT_EQ(TextWidth("\u20ac5"), 2u);
 }
 
+TEST(WrapTextTest, BreaksBehindCommasAndAtSpacesAndCutsNoWord) {
+  EXPECT_THAT(WrapText("short", 10), ElementsAre("short"));
+  EXPECT_THAT(WrapText("", 10), ElementsAre(""));
+  EXPECT_THAT(WrapText("one two three", 8), ElementsAre("one two", "three"));
+  EXPECT_THAT(WrapText("push 20 ms, pop 11.2 ms", 13), ElementsAre("push 20 ms,", "pop 11.2 ms"));
+  EXPECT_THAT(WrapText("a, bcdefg hijklm", 14), ElementsAre("a, bcdefg", "hijklm")) << "the comma comes too early";
+  EXPECT_THAT(WrapText("averylongword and more", 5), ElementsAre("averylongword", "and", "more"));
+}
+
 TextTable Table() {
   TextTable table;
   table.Add({.title = "calls"});
