@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/e2e/sampling.h"
+#include "tests/support/run_command.h"
 
 namespace gx::e2e {
 namespace {
@@ -43,6 +44,22 @@ TEST_F(SamplingFailures, WithoutPermissionOneMessageSaysHowToAllowIt) {
   EXPECT_EQ(capture.trace.counter_access[0].state(), v1::CounterAccess::STATE_NOT_PERMITTED);
   EXPECT_EQ(capture.trace.counter_access[0].cupti_result(), 35u);
   EXPECT_THAT(capture.trace.counter_access[0].text(), HasSubstr("CAP_SYS_ADMIN"));
+  EXPECT_EQ(capture.trace.Stat(v1::STAT_COUNTER_SESSIONS_FAILED), 0u) << "no fault of anybody's";
+  EXPECT_THAT(capture.trace.counter_sessions, IsEmpty());
+  EXPECT_EQ(capture.trace.diagnostics, "");
+#ifdef GX_ANALYZE
+  const testing::CommandResult report = testing::RunCommand({GX_ANALYZE, File("trace.pb")});
+  EXPECT_EQ(report.exit_code, 0) << report.out;
+#endif
+}
+
+TEST_F(SamplingFailures, CountersThatAnotherToolHoldsAreNoFault) {
+  const Capture capture = Sample({"sampled", "ms=800"}, {{"FAKE_FAIL", "cuptiRangeProfilerStart=26"}});
+  ExpectWhole(capture);
+  EXPECT_EQ(capture.trace.kernels.size(), capture.trace.launches.size());
+  ASSERT_THAT(capture.trace.counter_access, SizeIs(1));
+  EXPECT_EQ(capture.trace.counter_access[0].state(), v1::CounterAccess::STATE_HELD_BY_OTHER);
+  EXPECT_EQ(capture.trace.Stat(v1::STAT_COUNTER_SESSIONS_FAILED), 0u);
 }
 
 TEST_F(SamplingFailures, ADeviceWithoutCountersIsNamed) {

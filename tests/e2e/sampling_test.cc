@@ -18,6 +18,7 @@ namespace v1 = gpuexec::v1;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Ge;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -195,6 +196,22 @@ TEST_F(Sampling, ShortRunsAreNotSampledAndLoseNothing) {
   const Capture capture = Sample({"launch", "n=200"});
   ExpectWhole(capture);
   EXPECT_EQ(ToldKernels(capture.log), TracedKernels(capture.trace));
+}
+
+TEST_F(Sampling, OfAJobOnlyRankZeroIsSampledUnlessItIsAskedFor) {
+  const auto sampled = [&](fakes::Environment environment) {
+    environment["WORLD_SIZE"] = "2";
+    return Sample({"sampled", "ms=700"}, environment);
+  };
+  const Capture later = sampled({{"RANK", "1"}});
+  ExpectWhole(later);
+  EXPECT_THAT(later.trace.counter_samples, IsEmpty());
+  EXPECT_EQ(later.trace.kernels.size(), later.trace.launches.size());
+  ASSERT_THAT(later.trace.counter_access, SizeIs(1));
+  EXPECT_EQ(later.trace.counter_access[0].state(), v1::CounterAccess::STATE_OFF);
+  EXPECT_THAT(later.trace.counter_access[0].text(), HasSubstr("rank 1 of a job"));
+  EXPECT_THAT(GoodSamples(sampled({{"RANK", "0"}}).trace), Not(IsEmpty()));
+  EXPECT_THAT(GoodSamples(sampled({{"RANK", "1"}, {"GPUEXEC_COUNTERS", "light"}}).trace), Not(IsEmpty()));
 }
 
 }  // namespace
