@@ -1,6 +1,7 @@
 #include "inject/callback_router.h"
 
 #include <optional>
+#include <utility>
 
 #include "inject/boundary.h"
 #include "inject/call_result.h"
@@ -90,6 +91,14 @@ bool EndsContext(uint32_t cbid, const void* parameters, ContextEnd* end) noexcep
       return false;
   }
 }
+
+bool ReleasesPrimary(uint32_t cbid) noexcept {
+  return cbid == CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease ||
+         cbid == CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2;
+}
+
+// This thread's call may destroy a context, which was told.
+__thread bool t_context_ends __attribute__((tls_model("initial-exec"))) = false;
 
 // What launches and graph launches have in common.
 template <typename Event>
@@ -249,7 +258,9 @@ void CallbackRouter::OnCallEnter(ThreadState* thread, CallKind kind, uint32_t cb
       thread->enter_monotonic_ns = MonotonicNs();
       break;
     case CallKind::kUnload:
-      if (ContextEnd end; parts_.context_ends != nullptr && EndsContext(cbid, data.functionParams, &end)) {
+      if (ContextEnd end;
+          parts_.context_ends != nullptr && EndsContext(cbid, data.functionParams, &end) && LosesContext(cbid, end)) {
+        t_context_ends = true;
         parts_.context_ends(true, end);
       }
       if (parts_.before_unload != nullptr) parts_.before_unload();
@@ -313,11 +324,15 @@ void CallbackRouter::OnCallExit(ThreadState* thread, CallKind kind, uint32_t cbi
     }
     case CallKind::kUnload:
       if (ContextEnd end; parts_.context_ends != nullptr && EndsContext(cbid, data.functionParams, &end)) {
-        parts_.context_ends(false, end);
+        NotePrimary(cbid, data);
+        if (std::exchange(t_context_ends, false)) parts_.context_ends(false, end);
       }
       // Handles given out from now on may be old ones used again.
       parts_.functions->NewEpoch();
       parts_.gate->Open();
+      break;
+    case CallKind::kPrimaryRetain:
+      NotePrimary(cbid, data);
       break;
     case CallKind::kCaptureBegin:
       // A capture that did not begin is not open.
@@ -331,6 +346,37 @@ void CallbackRouter::OnCallExit(ThreadState* thread, CallKind kind, uint32_t cbi
       break;
     default:
       break;
+  }
+}
+
+// Libraries retain the primary context and release it again: only the last reference counts. Where more were taken than
+// we saw, a release is taken for the last one too early, which costs a window.
+bool CallbackRouter::LosesContext(uint32_t cbid, ContextEnd end) noexcept {
+  if (!ReleasesPrimary(cbid) || end.device < 0) return true;
+  std::atomic<uint32_t>& retains = retains_[static_cast<uint32_t>(end.device) % retains_.size()];
+  uint32_t before = retains.load(std::memory_order_seq_cst);
+  while (before != 0 && !retains.compare_exchange_weak(before, before - 1, std::memory_order_seq_cst)) {
+  }
+  return before <= 1;
+}
+
+void CallbackRouter::NotePrimary(uint32_t cbid, const CUpti_CallbackData& data) noexcept {
+  const bool done = ResultOf(data) == CUDA_SUCCESS;
+  const void* const parameters = data.functionParams;
+  if (parameters == nullptr) return;
+  if (cbid == CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRetain) {
+    const int device = static_cast<const cuDevicePrimaryCtxRetain_params*>(parameters)->dev;
+    if (done && device >= 0) retains_[static_cast<uint32_t>(device) % retains_.size()].fetch_add(1);
+    return;
+  }
+  ContextEnd end;
+  (void)EndsContext(cbid, parameters, &end);
+  if (end.device < 0) return;
+  std::atomic<uint32_t>& retains = retains_[static_cast<uint32_t>(end.device) % retains_.size()];
+  if (!ReleasesPrimary(cbid)) {
+    retains.store(0);  // Reset: what holds for references to it is not known.
+  } else if (!done) {
+    retains.fetch_add(1);
   }
 }
 

@@ -7,6 +7,7 @@
 #ifndef GPUEXEC_INJECT_CALLBACK_ROUTER_H_
 #define GPUEXEC_INJECT_CALLBACK_ROUTER_H_
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -84,6 +85,8 @@ class CallbackRouter {
   void OnGraphNode(ThreadState* thread, uint32_t cbid, const CUpti_ResourceData& data,
                    const CUpti_GraphData& graph) noexcept;
   void OnGraphExecCreated(ThreadState* thread, const CUpti_GraphData& graph) noexcept;
+  bool LosesContext(uint32_t cbid, ContextEnd end) noexcept;
+  void NotePrimary(uint32_t cbid, const CUpti_CallbackData& data) noexcept;
   LaunchParameters Describe(uint32_t cbid, const CUpti_CallbackData& data, CUstream* stream) noexcept;
   uint32_t StreamId(ThreadState* thread, CUcontext context, CUstream stream, bool per_thread) noexcept;
   uint32_t GraphExecId(ThreadState* thread, CUgraphExec graph) noexcept;
@@ -93,6 +96,8 @@ class CallbackRouter {
   bool keeps_books_ = false;  // Something of it is kept.
   std::atomic<uint32_t> stream_epoch_{1};
   std::atomic<uint32_t> graph_epoch_{1};
+  // Of the primary context of each device: references that were seen taken and not given back.
+  std::array<std::atomic<uint32_t>, 64> retains_ = {};
 };
 
 }  // namespace gx::inject

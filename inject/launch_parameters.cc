@@ -179,6 +179,7 @@
   X(cuCtxSynchronize, kSynchronize, false)               \
   X(cuCtxSynchronize_v2, kSynchronize, false)            \
   X(cuGreenCtxCreate, kGreenContext, false)              \
+  X(cuDevicePrimaryCtxRetain, kPrimaryRetain, false)     \
   X(cuCtxEnablePeerAccess, kPeerAccess, false)           \
   X(cuMemSetAccess, kPeerAccess, false)                  \
   X(cuMemPoolSetAccess, kPeerAccess, false)              \

@@ -30,8 +30,9 @@ enum class CallKind : uint8_t {
   // Streams and contexts.
   kStreamCreate,
   kStreamDestroy,
-  kSynchronize,   // A whole context.
-  kGreenContext,  // Made.
+  kSynchronize,    // A whole context.
+  kGreenContext,   // Made.
+  kPrimaryRetain,  // One more reference to the primary context of a device.
   // What may be sampled or replayed from then on.
   kPeerAccess,  // To the memory of another device, or what may give it.
   kIpcOpen,     // Memory shared with another process, device driver or API, in either direction.

@@ -24,6 +24,7 @@
 namespace gx::inject {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -803,6 +804,47 @@ TEST_F(CallbackRouterTest, AContextThatCuptiDoesNotKnowAnyMoreIsForgottenAllTheS
   EXPECT_TRUE(behaviour.Of(context).peer_access);
   Resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, nullptr);
   EXPECT_FALSE(behaviour.Of(context).peer_access);
+}
+
+// As "+" before and "-" after the call, with the context's address or the device.
+std::vector<std::string>& ContextEnds() {
+  static std::vector<std::string> ends;
+  return ends;
+}
+
+TEST_F(CallbackRouterTest, OnlyTheLastReferenceToAPrimaryContextIsItsEnd) {
+  ContextEnds().clear();
+  parts_.context_ends = [](bool before, ContextEnd end) {
+    ContextEnds().push_back((before ? "+" : "-") + (end.context == nullptr
+                                                        ? std::to_string(end.device)
+                                                        : std::to_string(reinterpret_cast<uintptr_t>(end.context))));
+  };
+  router_.Attach(parts_);
+  constexpr uint32_t kRelease = CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2;
+  const cuDevicePrimaryCtxRetain_params retain{nullptr, 1};
+  const cuDevicePrimaryCtxRelease_v2_params release{1};
+  const auto call = [&](uint32_t cbid, const void* parameters, CUresult result = CUDA_SUCCESS) {
+    Enter(cbid, parameters);
+    Exit(cbid, parameters, result);
+    return std::exchange(ContextEnds(), {});
+  };
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(call(CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRetain, &retain), IsEmpty());
+  }
+  EXPECT_THAT(call(CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRetain, &retain, CUDA_ERROR_INVALID_DEVICE), IsEmpty());
+  EXPECT_THAT(call(kRelease, &release, CUDA_ERROR_INVALID_CONTEXT), IsEmpty());
+  EXPECT_THAT(call(kRelease, &release), IsEmpty()) << "another one has it";
+  EXPECT_THAT(call(kRelease, &release), ElementsAre("+1", "-1"));
+  EXPECT_THAT(call(kRelease, &release), ElementsAre("+1", "-1")) << "of references that were not seen";
+
+  (void)call(CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRetain, &retain);
+  (void)call(CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRetain, &retain);
+  const cuDevicePrimaryCtxReset_v2_params reset{1};
+  EXPECT_THAT(call(CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2, &reset), ElementsAre("+1", "-1"));
+  EXPECT_THAT(call(kRelease, &release), ElementsAre("+1", "-1")) << "what a reset leaves is not known";
+  const cuCtxDestroy_v2_params destroy{FakeHandle<CUcontext>(77)};
+  EXPECT_THAT(call(CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2, &destroy), ElementsAre("+77", "-77"));
+  EXPECT_THAT(call(CUPTI_DRIVER_TRACE_CBID_cuModuleUnload, nullptr), IsEmpty());
 }
 
 TEST_F(CallbackRouterTest, TheCallsOfCountersAreEnabledForCountersOnly) {

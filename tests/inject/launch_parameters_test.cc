@@ -102,6 +102,7 @@ TEST(ClassifyCall, TheCallsOfCountersAreWhatTheyAre) {
         CUPTI_DRIVER_TRACE_CBID_cuModuleLoadDataEx, CUPTI_DRIVER_TRACE_CBID_cuModuleLoadFatBinary,
         CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadData, CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadFromFile}},
       {CallKind::kStreamCreate, {CUPTI_DRIVER_TRACE_CBID_cuStreamCreateWithPriority}},
+      {CallKind::kPrimaryRetain, {CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRetain}},
       {CallKind::kStreamDestroy, {CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy, CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2}},
       {CallKind::kSynchronize, {CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2}},
       {CallKind::kPeerAccess, {CUPTI_DRIVER_TRACE_CBID_cuCtxEnablePeerAccess, CUPTI_DRIVER_TRACE_CBID_cuMemSetAccess}},
