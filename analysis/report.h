@@ -463,6 +463,8 @@ struct CounterAccessRow {
   std::string state;
   bool allowed = false;
   std::string text;
+  // Told among the findings, too.
+  bool is_finding = false;
 };
 
 struct DevicePeakRow {

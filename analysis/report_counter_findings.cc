@@ -242,16 +242,20 @@ class CounterFindings {
 
   void AddAccess() {
     std::vector<std::string> details;
+    bool is_explained = false;
     for (const auto& [device_id, access] : model_.counters.access) {
       // Off is what was asked for.
       if (access.state() == pb::CounterAccess::STATE_ALLOWED || access.state() == pb::CounterAccess::STATE_OFF)
         continue;
+      is_explained = is_explained || !access.text().empty();
       details.push_back(absl::StrCat("device ", device_id, ": ", CounterAccessWord(access.state()),
                                      access.text().empty() ? "" : ": ", Printable(access.text())));
     }
     for (const absl::string_view id : {"STAT_COUNTER_PERMISSION_REFUSED", "STAT_COUNTER_UNSUPPORTED"}) {
       if (Finding* finding = Find(id); finding != nullptr) {
         finding->details = std::move(details);
+        // What to do on this very machine is among the details.
+        if (is_explained) finding->advice.clear();
         return;
       }
     }

@@ -91,8 +91,10 @@ class ProcessCounters {
       row.planning_ns = plan.planning_ns();
     }
     for (const auto& [device_id, access] : counters_.access) {
-      section_.access.push_back({device_id, CounterAccessWord(access.state()),
-                                 access.state() == pb::CounterAccess::STATE_ALLOWED, Printable(access.text())});
+      section_.access.push_back(
+          {device_id, CounterAccessWord(access.state()), access.state() == pb::CounterAccess::STATE_ALLOWED,
+           Printable(access.text()),
+           access.state() != pb::CounterAccess::STATE_ALLOWED && access.state() != pb::CounterAccess::STATE_OFF});
     }
   }
 

@@ -92,7 +92,13 @@ void WriteFinding(const Finding& finding, TextWriter* out) {
   for (const absl::string_view piece : WrapText(advice, kWrapColumns)) {
     if (!piece.empty()) out->Line(absl::StrCat(indent, piece));
   }
-  for (const std::string& detail : finding.details) out->Line(absl::StrCat(indent, detail));
+  for (const std::string& detail : finding.details) {
+    absl::string_view more;
+    for (const absl::string_view piece : WrapText(detail, kWrapColumns)) {
+      out->Line(absl::StrCat(indent, more, piece));
+      more = "  ";
+    }
+  }
 }
 
 // Of a report whose reader asked for other sections: only what bears on the figures there.

@@ -404,8 +404,9 @@ void WriteCounterSummary(const Report& report, const CountersSection& counters, 
   }
   for (const CounterAccessRow& access : counters.access) {
     if (access.allowed) continue;
-    out->WrappedField("access", absl::StrCat("device ", access.device_id, ": ", access.state,
-                                             access.text.empty() ? "" : absl::StrCat(": ", access.text)));
+    const bool told = access.is_finding && !tables_follow;
+    const std::string why = told ? "; see the findings" : access.text.empty() ? "" : absl::StrCat(": ", access.text);
+    out->WrappedField("access", absl::StrCat("device ", access.device_id, ": ", access.state, why));
   }
   out->WrappedField("sampled", SampledText(counters));
   out->WrappedField("unused", UnusedText(counters));

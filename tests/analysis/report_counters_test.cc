@@ -413,6 +413,18 @@ TEST(ReportCountersTest, WhereCountersWereRefusedThatIsTheReason) {
   EXPECT_THAT(FindingIds(ReportOf({"counter_access { state: STATE_OFF }"})), IsEmpty()) << "as it was asked for";
 }
 
+TEST(ReportCountersTest, HowToAllowCountersIsToldOnce) {
+  const std::string counted = "stats { counter { id: STAT_COUNTER_PERMISSION_REFUSED value: 1 } }";
+  const auto text = [&](const std::string& access) { return ReportText(ReportOf({counted, access}), {}); };
+  const std::string exact = text("counter_access { state: STATE_NOT_PERMITTED text: 'ask root' }");
+  EXPECT_THAT(exact, HasSubstr("device 0: not permitted: ask root\n"));
+  EXPECT_THAT(exact, HasSubstr("device 0: not permitted; see the findings\n"));
+  EXPECT_THAT(exact, Not(HasSubstr("CAP_SYS_ADMIN")));
+  EXPECT_THAT(text("counter_access { state: STATE_NOT_PERMITTED }"), HasSubstr("CAP_SYS_ADMIN"));
+  EXPECT_THAT(ReportText(ReportOf({"counter_access { state: STATE_OFF text: 'left to rank 0' }"}), {}),
+              HasSubstr("device 0: off: left to rank 0\n"));
+}
+
 TEST(ReportCountersTest, WhereTheLibrarySaysWhyThereAreNoSamplesThatIsToldOnce) {
   const Report report = ReportOf({kPlan, "stats { counter { id: STAT_COUNTER_RUN_TOO_SHORT value: 1 } }"});
   EXPECT_THAT(FindingIds(report), ElementsAre("STAT_COUNTER_RUN_TOO_SHORT"));
