@@ -47,6 +47,7 @@ std::string DroppedNames(const CounterPlanRow& plan) {
 std::string SampledText(const CountersSection& c) {
   std::string text =
       absl::StrCat(Plural(c.sample_count, "sample"), " of ", Plural(c.sampled_signature_count, "signature"));
+  if (c.sample_count == 0) return text;
   if (c.sampled_share_ratio.has_value()) {
     absl::StrAppend(&text, " that make up ", FormatRatio(*c.sampled_share_ratio), " of kernel time");
   }
