@@ -138,12 +138,16 @@ void Sampler::NoteNoWindow() {
   const uint64_t launches = Stats().Get(StatId::kLaunchesSeen) + Stats().Get(StatId::kGraphLaunchesSeen);
   if (windows_opened_ != 0 || stage_ == Stage::kOff || launches == 0) return;
   for (const StatId told : {StatId::kCounterSamples, StatId::kCounterSessionsFailed, StatId::kCounterUnsupported,
-                            StatId::kCounterBudgetSpent, StatId::kCounterNotQuiet}) {
+                            StatId::kCounterBudgetSpent}) {
     if (Stats().Get(told) != 0) return;
   }
   StatId stat = StatId::kCounterRunTooShort;
   std::string text = "no hardware counters: ";
-  if (stage_ == Stage::kWaiting) {
+  if (unquiet_windows_ != 0) {
+    stat = StatId::kCounterNotQuiet;  // Each time was counted.
+    text += "the device was not idle in time, " + std::to_string(unquiet_windows_) +
+            " times: the program stays ahead of it, or a kernel runs for long";
+  } else if (stage_ == Stage::kWaiting) {
     text += "the run ended before the groups of counters were planned";
   } else if (!had_context_) {
     stat = StatId::kCounterNoContext;
@@ -160,7 +164,7 @@ void Sampler::NoteNoWindow() {
                         needs.timed_ratio * 100, static_cast<double>(MonotonicNs() - parts_.start_monotonic_ns) / 1e9);
     text += facts;
   }
-  Stats().Add(stat);
+  if (stat != StatId::kCounterNotQuiet) Stats().Add(stat);
   Log("%s", text.c_str());
   parts_.writer->Post(DiagnosticItem{stat, std::move(text)});
 }

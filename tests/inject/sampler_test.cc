@@ -388,7 +388,8 @@ TEST_F(SamplerTest, ADeviceThatStaysBusyIsTriedAgainAndKeepsItsTimings) {
   Launch(kernel_);  // Held, and then let go.
   EXPECT_EQ(recording_.window_kind(), WindowKind::kTiming);
   EXPECT_EQ(Pushes(), 0u);
-  Finish();
+  ASSERT_TRUE(Eventually([&] { return Stats().Get(StatId::kCounterNotQuiet) != 0; }));
+  EXPECT_THAT(Texts(Written()), ElementsAre(HasSubstr("not idle in time")));
   EXPECT_EQ(fake_.Count("RangeProfilerEnable"), 0u);
 }
 
@@ -416,6 +417,28 @@ TEST_F(SamplerTest, ASessionThatCannotBeClosedIsClosedLaterAndTimingComesBackAtO
   EXPECT_EQ(session->range_count(), 4u);
   EXPECT_EQ(Stats().Get(StatId::kCounterSessionsAbandoned), 0u);
   EXPECT_EQ(Stats().Get(StatId::kCounterRangesLost), 0u);
+}
+
+TEST_F(SamplerTest, ForASessionThatWasLeftOpenNothingIsHeldBeyondTheBudget) {
+  writer_parts_.config.sampling.budget_ratio = 0.0001;  // But for the first round.
+  StartTimed();
+  ASSERT_TRUE(EventuallyArmed());
+  ASSERT_TRUE(LaunchUntil([&] { return Pushes() == 3; }));
+  ASSERT_TRUE(Eventually([&] {
+    Launch(kernel_, [&] {
+      if (Pushes() == 4 && !hold_.held()) {
+        EXPECT_TRUE(hold_.Hold());
+      }
+    });
+    return hold_.held() && Pushes() == 4;
+  }));
+  ASSERT_TRUE(EventuallyIn(WindowKind::kTiming));
+  tally_.Spend(kHour);
+  hold_.Release();
+  uint32_t answers = 0;
+  ASSERT_TRUE(Eventually([&] { return ++answers > 100; }));
+  EXPECT_EQ(fake_.Count("RangeProfilerStop"), 0u);
+  EXPECT_NE(SessionWith(Written(), SessionProto::OUTCOME_COMPLETE), nullptr) << "at the end";
 }
 
 TEST_F(SamplerTest, AnAbandonedSessionIsReadOnceTheDeviceIsQuiet) {
@@ -738,6 +761,40 @@ TEST_F(SamplerTest, ARegionThatIsSwitchedEndsTheWindowEvenIfItIsOpenAgain) {
   EXPECT_EQ(Pushes(), 1u) << "tracing is on";
   ASSERT_TRUE(Eventually([&] { return recording_.window_kind() == WindowKind::kCounters && launches_.armed(); }));
   EXPECT_GT(recording_.window_id().load(), window_id + 2);
+}
+
+TEST_F(SamplerTest, ARunWhoseRegionIsNeverOpenSaysSo) {
+  recording_.Switch(false);
+  StartTimed();
+  ASSERT_TRUE(Eventually([&] { return fake_.Count("ProfilerDeviceSupported") != 0; }));
+  uint32_t answers = 0;
+  ASSERT_TRUE(Eventually([&] { return ++answers > 20; }));
+  EXPECT_THAT(Texts(Written()), ElementsAre(HasSubstr("region was never open")));
+  EXPECT_EQ(Stats().Get(StatId::kCounterRegionOff), 1u);
+}
+
+TEST_F(SamplerTest, ThePlanIsGivenUpWhenTheProgramEnds) {
+  std::atomic<int> asked{0};
+  fake_.inside = [&](const std::string& call) {
+    if (call == "ProfilerHostConfigAddMetrics" && asked.fetch_add(1) == 0) sampler_->Finish();
+  };
+  writer_parts_.config.sampling.counters = {.set = CounterSet::kFull, .metrics = {}};
+  StartTimed();
+  ASSERT_TRUE(Eventually([&] { return asked.load() != 0; }));
+  const auto packet = Written();
+  EXPECT_EQ(asked.load(), 1);
+  EXPECT_THAT(packet.counter_plan(), IsEmpty());
+  EXPECT_EQ(Stats().Get(StatId::kCounterPlansFailed), 0u);
+}
+
+TEST_F(SamplerTest, CallbacksOfItsOwnCallsAreNotOfTheProgram) {
+  std::atomic<bool> is_inside{false};
+  fake_.inside = [&](const std::string& call) {
+    if (call == "RangeProfilerStart") is_inside = writer_parts_.queues.Current()->inside;
+  };
+  StartTimed();
+  ASSERT_TRUE(EventuallyArmed());
+  EXPECT_TRUE(is_inside.load());
 }
 
 TEST_F(SamplerTest, ARunThatEndsBeforeItsTimingsSaysSo) {
