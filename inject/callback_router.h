@@ -1,6 +1,7 @@
 // What happens inside CUPTI's callbacks: driver launch calls, contexts, streams, modules and graphs -> events in the
-// calling thread's queue. No allocation, no lock held while calling CUPTI, no CUDA call; a launch costs two clock
-// reads' worth of work beyond CUPTI's own.
+// calling thread's queue. No allocation, no lock held while calling CUPTI; no CUDA call and no wait but around what is
+// sampled or replayed (launch_sampler.h, replay_sampler.h); a launch costs two clock reads' worth of work beyond
+// CUPTI's own.
 //
 // A launch is recorded when the driver's function returns, because only then it is known whether it was refused and
 // whether a stream capture turned it into a graph node (CUPTI then reports a node made inside the call).

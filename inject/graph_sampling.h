@@ -29,7 +29,8 @@ class GraphSamplingTable {
   std::array<std::atomic<uint64_t>, kSize> entries_ = {};
 };
 
-// Indexes of functions in the needs and the deny list: kernels first, then executable graphs.
+// Indexes of functions in the needs and the deny list: kernels first, then executable graphs. Several graphs share one,
+// so that nothing is decided by it: what is known of a graph is kept by its signature (SamplingNeeds::GiveUp).
 inline constexpr uint32_t kSampledKernels = 16384;
 inline constexpr uint32_t kSampledFunctions = kSampledKernels + GraphSamplingTable::kSize;
 constexpr uint32_t GraphFunction(uint32_t graph_exec_id) {
