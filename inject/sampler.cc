@@ -191,12 +191,13 @@ void Sampler::NoteReplay() {
   }
   const std::optional<ReplaySampler::Failure> failure = parts_.replay->TakeFailure();
   if (!failure) return;
-  if (AccessStateOf(failure->result) == CounterAccessState::kNotPermitted) {
+  if (SaysAccess(failure->result)) {
     for (Device& device : devices_) {
       if (device.device_id == failure->device_id && !std::exchange(device.access_told, true)) {
         RefuseAccess(device.device_id, failure->result, failure->call);
       }
     }
+    return;
   }
   parts_.writer->Post(DiagnosticItem{
       StatId::kCounterSessionsFailed,
@@ -678,6 +679,8 @@ bool Sampler::Quiesce(uint64_t limit_ns, bool patient) {
   uint64_t hold_ns = std::min(limit_ns, hold_ns_);
   uint64_t held_ns = 0;
   was_busy_ = false;
+  // Nothing can be asked of a context any more (WithContext).
+  if (g_state.load(std::memory_order_acquire) == State::kDisabled) return false;
   // A window need not be opened while a context goes, or the program ends: both wait for us.
   const auto is_in_vain = [this, opens = patient && slots_.empty()] {
     return opens && (contexts_ending_.load(std::memory_order_seq_cst) != 0 || finish_.load(std::memory_order_acquire));

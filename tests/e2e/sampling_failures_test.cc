@@ -53,6 +53,16 @@ TEST_F(SamplingFailures, WithoutPermissionOneMessageSaysHowToAllowIt) {
 #endif
 }
 
+TEST_F(SamplingFailures, WithoutPermissionReplayIsNoFaultEither) {
+  const Capture capture =
+      Sample({"sampled", "ms=800"}, {{"FAKE_CUPTI_COUNTERS", "denied"}, {"GPUEXEC_REPLAY", "single"}});
+  ExpectWhole(capture);
+  ASSERT_THAT(capture.trace.counter_access, SizeIs(1));
+  EXPECT_EQ(capture.trace.counter_access[0].state(), v1::CounterAccess::STATE_NOT_PERMITTED);
+  EXPECT_EQ(capture.trace.Stat(v1::STAT_COUNTER_SESSIONS_FAILED), 0u);
+  EXPECT_EQ(capture.trace.Stat(v1::STAT_COUNTER_PERMISSION_REFUSED), 1u);
+}
+
 TEST_F(SamplingFailures, CountersThatAnotherToolHoldsAreNoFault) {
   const Capture capture = Sample({"sampled", "ms=800"}, {{"FAKE_FAIL", "cuptiRangeProfilerStart=26"}});
   ExpectWhole(capture);
