@@ -22,6 +22,11 @@ uint64_t Times(uint64_t count, uint64_t cost) {
 uint64_t Plus(uint64_t a, uint64_t b) { return a > kUnlimited - b ? kUnlimited : a + b; }
 uint64_t Minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
+// Ranges of a group that make a window worth its opening, or a drain.
+uint64_t WorthwhileRanges(const ScheduleObservation& observation, uint32_t group) {
+  return std::min<uint64_t>(observation.needs.groups[group].ranges, kWorthwhileRanges);
+}
+
 }  // namespace
 
 uint32_t SessionPlaces(uint32_t ranges) noexcept {
@@ -191,7 +196,7 @@ ScheduleStep CounterSchedule::InTiming(const ScheduleObservation& observation) n
     return step;
   }
   // The rotation alone buys nothing.
-  const uint64_t ranges = std::min<uint64_t>(observation.needs.groups[group].ranges, kWorthwhileRanges);
+  const uint64_t ranges = WorthwhileRanges(observation, group);
   const uint64_t wanted_ns = Plus(RotationNs(observation, group) + (runs_ahead_ ? DrainNs(observation) : 0),
                                   Times(ranges, RangeNs(observation, group)));
   const uint64_t wait_ns = WaitForNs(observation, wanted_ns);
@@ -230,7 +235,10 @@ ScheduleStep CounterSchedule::Open(const ScheduleObservation& observation, uint3
       window_reserve_ns_ = Plus(window_reserve_ns_,
                                 RotationNs(observation, other) + Times(kReservedRanges, RangeNs(observation, other)));
     }
-    window_reserve_ns_ = std::min(window_reserve_ns_, LeftNs(observation) / 2);
+    // Of what this window itself does not need: a session that is opened and has nothing left for ranges is the worst.
+    const uint64_t own_ns =
+        Plus(RotationNs(observation, group), Times(WorthwhileRanges(observation, group), RangeNs(observation, group)));
+    window_reserve_ns_ = std::min(window_reserve_ns_, Minus(LeftNs(observation), own_ns) / 2);
   }
   ScheduleStep step;
   step.action = ScheduleAction::kToCounters;
@@ -259,8 +267,12 @@ ScheduleStep CounterSchedule::InCounters(const ScheduleObservation& observation)
   step.group = group_;
   step.next_ns = now_ns + kInCountersNs;
   const uint64_t left_ns = LeftNs(observation);
-  const uint64_t spendable_ns = left_ns == kUnlimited ? kUnlimited : Minus(left_ns, window_reserve_ns_);
   const uint64_t range_ns = RangeNs(observation, group_);
+  // What is left to do here costs less than to come back for it: then nothing is kept for others.
+  if (Times(observation.needs.groups[group_].ranges, range_ns) <= RotationNs(observation, group_)) {
+    window_reserve_ns_ = 0;
+  }
+  const uint64_t spendable_ns = left_ns == kUnlimited ? kUnlimited : Minus(left_ns, window_reserve_ns_);
   if (now_ns - gain_ns_ >= (draining_ ? options_.patience_ns + options_.max_drain_ns : options_.patience_ns)) {
     const bool busy = observation.busy_skips != gain_skips_;
     if (draining_ || !busy) return Close(observation, ScheduleAction::kToTiming);
@@ -270,8 +282,7 @@ ScheduleStep CounterSchedule::InCounters(const ScheduleObservation& observation)
   uint64_t wanted_ns = range_ns;
   if (draining_ && !bursting_) {
     // One drain for many ranges: without a wait in between the device stays caught up with.
-    const uint64_t ranges = std::min<uint64_t>(observation.needs.groups[group_].ranges, kWorthwhileRanges);
-    wanted_ns = Plus(DrainNs(observation), Times(ranges, range_ns));
+    wanted_ns = Plus(DrainNs(observation), Times(WorthwhileRanges(observation, group_), range_ns));
   }
   if (spendable_ns < wanted_ns) {
     bursting_ = false;

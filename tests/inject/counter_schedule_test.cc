@@ -270,6 +270,33 @@ TEST(CounterSchedule, LeavesRoomForTheSassGroupInTheFirstRound) {
   EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kToTiming);
 }
 
+// As seen on an H200 with a training step: the session of the second group cost nearly all that was left, what was kept
+// for a third one the rest, and it was closed without a range.
+TEST(CounterSchedule, KeepsForOtherGroupsOnlyWhatTheWindowItselfDoesNotNeed) {
+  constexpr GroupKind kThreeKinds[] = {GroupKind::kHardware, GroupKind::kSass, GroupKind::kTensor};
+  CounterSchedule schedule(kAtOnce, kThreeKinds, 0);
+  ScheduleObservation seen = At(10 * kMs);
+  seen.needs.groups[0] = {.signatures = 47, .ranges = 142, .share_ratio = 1, .given_up = false};
+  ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToCounters);
+  seen.now_ns = 900 * kMs;
+  seen.cost_ns = 830 * kMs;
+  seen.samples = 142;
+  seen.rotation_ns = 480 * kMs;
+  seen.hardware_range_ns = 2 * kMs;
+  seen.needs.groups[1] = seen.needs.groups[0];
+  seen.needs.groups[2] = {.signatures = 20, .ranges = 60, .share_ratio = 0.6, .given_up = false};
+  seen.needs.groups[0] = {};
+  ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToTiming);
+  const ScheduleStep opened = schedule.Step(seen);
+  ASSERT_EQ(opened.action, ScheduleAction::kToCounters);
+  EXPECT_EQ(opened.group, 1u);
+  seen.now_ns += 450 * kMs;
+  seen.cost_ns += 450 * kMs;
+  const ScheduleStep step = schedule.Step(seen);
+  EXPECT_TRUE(step.ranges_allowed);
+  EXPECT_GE(step.max_ranges, 16u);
+}
+
 TEST(CounterSchedule, OpensNothingThatTheBudgetDoesNotCover) {
   CounterSchedule schedule({.first_round_ns = 0, .min_quiet_ns = 0}, kTwoKinds, 0);
   ScheduleObservation seen = At(0);
