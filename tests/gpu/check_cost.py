@@ -1,6 +1,7 @@
 """What hardware counters cost a PyTorch decode loop, against ncu on the same metrics: pairs in turn, in one run.
 
   check_cost.py --inject LIBRARY --scratch DIR --samples FILE [--pairs N] [--steps N] [--long-steps N] [--seconds N]
+                [--no-warm-up]
 
 A pair is the program bare, under gpuexec (core set, GPUEXEC_BUDGET=off) and under ncu (`--filter-mode per-launch-config -c 1`,
 the metrics of the groups that gpuexec counted). What gpuexec adds is its time inside calls (the sessions of the trace) and
@@ -139,6 +140,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--long-steps", type=int, default=1500, help="0: no longer run")
+    parser.add_argument("--no-warm-up", action="store_true", help="the files of PyTorch are in memory already")
     parser.add_argument("--seconds", type=float, default=240, help="no pair is begun that would not end by then")
     parser.add_argument("--label", default="cost")
     parser.add_argument("--rows", metavar="FILE")
@@ -151,7 +153,8 @@ def main():
               "ncu_loop_s", sep="\t", file=samples)
         try:
             # The first run of all fills the caches of files.
-            Run(arguments, "warm_up", 10)
+            if not arguments.no_warm_up:
+                Run(arguments, "warm_up", 10)
             for number in range(1, arguments.pairs + 1):
                 pair_began = time.monotonic()
                 if pair_began - began + longest_s > arguments.seconds:
