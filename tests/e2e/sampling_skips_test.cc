@@ -163,7 +163,7 @@ TEST_F(SamplingSkips, TwoContextsOfADeviceTakeTurns) {
 }
 
 TEST_F(SamplingSkips, TwoDevicesAreSampledSideBySide) {
-  const Capture capture = Sample({"pair", "across=devices", "ms=2000"});
+  const Capture capture = Sample({"pair", "across=devices", "ms=2000", "pause_us=400"});
   EXPECT_EQ(capture.result.out, "pair\n");
   ExpectWhole(capture);
   ExpectWindowsApart(capture);

@@ -129,8 +129,9 @@ TEST_F(Sampling, AGraphIsOneSampleOfAllItsKernels) {
   }
 }
 
+// Kernels that seldom overlap: counting begins when most of the time has timings of kernels that ran alone.
 TEST_F(Sampling, ThreadsAndStreamsOfOneContext) {
-  const Capture capture = Sample({"sampled", "ms=2000", "threads=3", "streams=2"});
+  const Capture capture = Sample({"sampled", "ms=2000", "threads=3", "streams=2", "pause_us=400"});
   EXPECT_EQ(capture.result.out, "sampled\n");
   ExpectWhole(capture);
   ExpectWindowsApart(capture);
@@ -142,7 +143,7 @@ TEST_F(Sampling, ThreadsAndStreamsOfOneContext) {
 TEST_F(Sampling, ADriverWithoutContextEventsHasItsStreamsAsked) {
   const fakes::Environment old_driver = {{"LD_LIBRARY_PATH", GX_FAKES_DIR "/old:" GX_FAKES_DIR}};
   for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"sampled", "ms=1500", "threads=2", "streams=3"}, {"capture", "ms=1500"}}) {
+       {std::vector<std::string>{"sampled", "ms=2000", "streams=3", "sync_every=1"}, {"capture", "ms=2000"}}) {
     const Capture capture = Sample(arguments, old_driver);
     EXPECT_EQ(capture.result.out, RunBare({arguments[0], "ms=10"}).out);
     ExpectWindowsApart(capture);
