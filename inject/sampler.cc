@@ -224,6 +224,9 @@ void Sampler::Watch() {
                            " ms";
   Log("%s", text.c_str());
   parts_.writer->Post(DiagnosticItem{StatId::kCounterWatchdogFired, text});
+  // The sampler's thread may be the one that is stuck: nobody else brings timings back. If this call gets stuck as
+  // well, it is on the watch's own thread.
+  (void)parts_.recording->SwitchTo(WindowKind::kCounters, WindowKind::kTiming);
 }
 
 uint64_t Sampler::StepOnce() {

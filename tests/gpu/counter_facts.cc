@@ -1042,6 +1042,108 @@ void Costs() {
   }
 }
 
+// What each metric of patched code costs a launch of AXPY, alone; and what of the group is dear together.
+void Patched() {
+  Lab lab;
+  const PlannedGroup& group = lab.Group(GroupKind::kSass);
+  const auto measure = [&](const std::string& name, const std::vector<std::string>& metrics) {
+    RangeSession session(lab.host, lab.range, &lab.watchdog);
+    if (!lab.Opened(&session, lab.Options(metrics, 8))) return 0.0;
+    (void)Range(&session, [&] { lab.LaunchAxpy(); });
+    double launch = 0;
+    for (int i = 0; i < 3; ++i) launch += Range(&session, [&] { lab.LaunchAxpy(); }).launch / 3;
+    std::vector<RangeValues> values;
+    (void)session.Close(&values, nullptr);
+    Row("patched." + name, launch * 1e3, "ms");
+    return launch;
+  };
+  (void)measure("all", group.metrics);
+  std::vector<std::string> cheap, dear;
+  for (const std::string& metric : group.metrics) {
+    (measure(metric, {metric}) < 0.002 ? cheap : dear).push_back(metric);
+  }
+  if (!cheap.empty()) (void)measure("cheap_together_" + std::to_string(cheap.size()), cheap);
+  if (!dear.empty()) (void)measure("dear_together_" + std::to_string(dear.size()), dear);
+}
+
+// A session that is stopped, read and started again without a new configuration: what that costs, and whether it
+// counts.
+void Restart() {
+  Lab lab;
+  const PlannedGroup& group = lab.Group(GroupKind::kHardware);
+  GX_CUPTI_PARAMS(CUpti_RangeProfiler_Enable_Params, enable);
+  enable.ctx = lab.context;
+  if (lab.range.cuptiRangeProfilerEnable(&enable) != CUPTI_SUCCESS) return;
+  int result = 0;
+  const char* call = "";
+  auto config = gx::inject::CounterConfig::Make(lab.host, lab.range, lab.chip, group.metrics, &result, &call);
+  if (config == nullptr) return;
+  auto names = config->MetricPointers();
+  GX_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params, size);
+  size.pRangeProfilerObject = enable.pRangeProfilerObject;
+  size.pMetricNames = names.data();
+  size.numMetrics = names.size();
+  size.maxNumOfRanges = size.maxNumRangeTreeNodes = 16;
+  (void)lab.range.cuptiRangeProfilerGetCounterDataSize(&size);
+  std::vector<uint8_t> image(size.counterDataSize);
+  GX_CUPTI_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, initialize);
+  initialize.pRangeProfilerObject = enable.pRangeProfilerObject;
+  initialize.counterDataSize = image.size();
+  initialize.pCounterData = image.data();
+  (void)lab.range.cuptiRangeProfilerCounterDataImageInitialize(&initialize);
+  GX_CUPTI_PARAMS(CUpti_RangeProfiler_SetConfig_Params, set);
+  set.pRangeProfilerObject = enable.pRangeProfilerObject;
+  set.configSize = config->image().size();
+  set.pConfig = config->image().data();
+  set.counterDataImageSize = image.size();
+  set.pCounterDataImage = image.data();
+  set.range = CUPTI_UserRange;
+  set.replayMode = CUPTI_UserReplay;
+  set.maxRangesPerPass = 16;
+  set.numNestingLevels = set.minNestingLevel = set.targetNestingLevel = 1;
+  (void)lab.range.cuptiRangeProfilerSetConfig(&set);
+  for (int round = 0; round < 4; ++round) {
+    const std::string at = "restart.round_" + std::to_string(round) + ".";
+    if (round != 0) (void)lab.range.cuptiRangeProfilerCounterDataImageInitialize(&initialize);
+    double begin = Now();
+    GX_CUPTI_PARAMS(CUpti_RangeProfiler_Start_Params, start);
+    start.pRangeProfilerObject = enable.pRangeProfilerObject;
+    const CUptiResult started = lab.range.cuptiRangeProfilerStart(&start);
+    Row(at + "start", (Now() - begin) * 1e3, "ms", "result " + std::to_string(started));
+    for (int i = 0; i < 3; ++i) {
+      const std::string name = "r" + std::to_string(round * 16 + i);
+      GX_CUPTI_PARAMS(CUpti_RangeProfiler_PushRange_Params, push);
+      push.pRangeProfilerObject = enable.pRangeProfilerObject;
+      push.pRangeName = name.c_str();
+      (void)lab.range.cuptiRangeProfilerPushRange(&push);
+      lab.LaunchAxpy();
+      Must(cudaDeviceSynchronize(), "sync");
+      GX_CUPTI_PARAMS(CUpti_RangeProfiler_PopRange_Params, pop);
+      pop.pRangeProfilerObject = enable.pRangeProfilerObject;
+      (void)lab.range.cuptiRangeProfilerPopRange(&pop);
+    }
+    begin = Now();
+    GX_CUPTI_PARAMS(CUpti_RangeProfiler_Stop_Params, stop);
+    stop.pRangeProfilerObject = enable.pRangeProfilerObject;
+    (void)lab.range.cuptiRangeProfilerStop(&stop);
+    GX_CUPTI_PARAMS(CUpti_RangeProfiler_DecodeData_Params, decode);
+    decode.pRangeProfilerObject = enable.pRangeProfilerObject;
+    (void)lab.range.cuptiRangeProfilerDecodeData(&decode);
+    Row(at + "stop_and_decode", (Now() - begin) * 1e3, "ms");
+    GX_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataInfo_Params, info);
+    info.pCounterDataImage = image.data();
+    info.counterDataImageSize = image.size();
+    (void)lab.range.cuptiRangeProfilerGetCounterDataInfo(&info);
+    std::vector<double> values;
+    (void)config->Evaluate(image, info.numTotalRanges == 0 ? 0 : info.numTotalRanges - 1, names, &values);
+    Row(at + "inst", Value(group.metrics, {{.order = 0, .values = values}}, 0, "smsp__inst_executed.sum"), "inst",
+        std::to_string(info.numTotalRanges) + " ranges; 52,428,800 expected");
+  }
+  (void)config.release();
+  std::fflush(stdout);
+  _exit(0);  // The image is CUPTI's as long as the object lives.
+}
+
 struct Fact {
   const char* name;
   void (*body)();
@@ -1060,6 +1162,8 @@ constexpr Fact kFacts[] = {
     {"graphs", Graphs},
     {"peaks", Peaks},
     {"costs", Costs},
+    {"patched", Patched},
+    {"restart", Restart},
     {"per_thread", PerThread},
     {"streams", Streams},
     {"captures", Captures},

@@ -874,6 +874,7 @@ TEST_F(SamplerTest, ACallThatDoesNotComeBackLetsTheProgramGo) {
   const uint32_t slot =
       watchdog_.Enter(SamplingCall::kPush, MonotonicNs() - 2 * SamplingCallLimitNs(SamplingCall::kPush));
   sampler_->Watch();
+  EXPECT_EQ(recording_.window_kind(), WindowKind::kTiming) << "at once, whoever is stuck";
   EXPECT_FALSE(captures_.Begin(1)) << "no capture waits for it";
   captures_.End(1);
   EXPECT_EQ(Stats().Get(StatId::kCounterWatchdogFired), 1u);
