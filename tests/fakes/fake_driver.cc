@@ -404,11 +404,18 @@ void FakeDriver::WaitForRelease(std::unique_lock<std::mutex>* lock) {
   released_.wait_until(*lock, std::chrono::system_clock::now() + std::chrono::milliseconds(20));
 }
 
+void FakeDriver::EndReport() {
+  std::lock_guard lock(mutex_);
+  --reporting_;
+  released_.notify_all();
+}
+
 void FakeDriver::WaitStreamIdle(const Stream* stream) {
   std::optional<uint64_t> idle_at_ns;
   {
     std::unique_lock lock(mutex_);
     while (streams_.IsAlive(stream) && !(idle_at_ns = IdleAt(*stream)).has_value()) WaitForRelease(&lock);
+    while (reporting_ != 0) WaitForRelease(&lock);
   }
   SleepUntilGpu(idle_at_ns.value_or(0));
 }
@@ -423,7 +430,7 @@ void FakeDriver::WaitContextIdle(CUcontext handle) {
         if (!contexts_.IsAlive(context)) return;
         const std::optional<uint64_t> known = IdleAt(context);
         idle_at_ns = known.value_or(0);
-        if (known.has_value()) break;
+        if (known.has_value() && reporting_ == 0) break;
         WaitForRelease(&lock);
       }
       if (idle_at_ns <= GpuNowNs()) return;
@@ -972,8 +979,10 @@ CUresult FakeDriver::QueueHostFunction(CUstream stream_handle, CUhostFn function
     {
       std::lock_guard lock(mutex_);
       Release(EndsBy::kTicket, ticket, GpuNowNs(), &released);
+      ++reporting_;
     }
     Report(released);
+    EndReport();
   }).detach();
   return CUDA_SUCCESS;
 }
@@ -983,8 +992,10 @@ void FakeDriver::SetHostFlag() {
   {
     std::lock_guard lock(mutex_);
     Release(EndsBy::kHost, next_order_, GpuNowNs(), &known);
+    ++reporting_;
   }
   Report(known);
+  EndReport();
 }
 
 // --------------------------------------------------------------------------------------------------- graphs

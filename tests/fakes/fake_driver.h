@@ -244,6 +244,8 @@ class FakeDriver {
   static std::optional<uint64_t> IdleAt(const Stream& stream);
   std::optional<uint64_t> IdleAt(const Context* context) const;
   // Requires the lock, gives it back while it waits: until something was released, or a little.
+  // What another thread released has been reported: whoever waited for it may end the process.
+  void EndReport();
   void WaitForRelease(std::unique_lock<std::mutex>* lock);
   // Returns when the stream is idle. Without the lock.
   void WaitStreamIdle(const Stream* stream);
@@ -266,6 +268,8 @@ class FakeDriver {
 
   std::mutex mutex_;
   std::condition_variable released_;
+  // Releases by other threads than the one that waits whose work is not reported yet.
+  int reporting_ = 0;
   uint64_t next_order_ = 1;
   HandlePool<Event> events_;
   HandlePool<Context> contexts_;
