@@ -914,14 +914,137 @@ void Contexts() {
   Row("contexts.second_alone", failure.result, "code");
 }
 
+// PC sampling of a context, in continuous mode with every stall reason.
+class PcSampler {
+ public:
+  explicit PcSampler(const std::string& cupti_path) {
+    void* const library = dlopen(cupti_path.c_str(), RTLD_NOW);
+#define GX_FIND(name) name##_ = reinterpret_cast<decltype(&name)>(dlsym(library, #name))
+    GX_FIND(cuptiPCSamplingEnable);
+    GX_FIND(cuptiPCSamplingSetConfigurationAttribute);
+    GX_FIND(cuptiPCSamplingGetData);
+    GX_FIND(cuptiPCSamplingGetNumStallReasons);
+    GX_FIND(cuptiPCSamplingGetStallReasons);
+    GX_FIND(cuptiPCSamplingDisable);
+#undef GX_FIND
+    for (size_t i = 0; i < records_.size(); ++i) {
+      records_[i].size = sizeof(CUpti_PCSamplingPCData);
+      records_[i].stallReason = &reasons_[i * 64];
+    }
+    data_.size = sizeof(data_);
+    data_.collectNumPcs = records_.size();
+    data_.pPcData = records_.data();
+  }
+
+  // Keeps the results: it may run inside a callback.
+  void Start(CUcontext context) {
+    context_ = context;
+    CUpti_PCSamplingEnableParams enable{};
+    enable.size = CUpti_PCSamplingEnableParamsSize;
+    enable.ctx = context;
+    enabled_ = cuptiPCSamplingEnable_(&enable);
+    if (enabled_ != CUPTI_SUCCESS) return;
+    CUpti_PCSamplingGetNumStallReasonsParams count{};
+    count.size = CUpti_PCSamplingGetNumStallReasonsParamsSize;
+    count.ctx = context;
+    count.numStallReasons = &reason_count_;
+    (void)cuptiPCSamplingGetNumStallReasons_(&count);
+    for (size_t i = 0; i < reason_count_; ++i) {
+      names_.push_back(static_cast<char*>(std::calloc(1, CUPTI_STALL_REASON_STRING_SIZE)));
+    }
+    indexes_.resize(reason_count_);
+    CUpti_PCSamplingGetStallReasonsParams get{};
+    get.size = CUpti_PCSamplingGetStallReasonsParamsSize;
+    get.ctx = context;
+    get.numStallReasons = reason_count_;
+    get.stallReasons = names_.data();
+    get.stallReasonIndex = indexes_.data();
+    (void)cuptiPCSamplingGetStallReasons_(&get);
+    CUpti_PCSamplingConfigurationInfo info[4]{};
+    info[0].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE;
+    info[0].attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
+    info[1].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER;
+    info[1].attributeData.samplingDataBufferData.samplingDataBuffer = &data_;
+    info[2].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON;
+    info[2].attributeData.stallReasonData.stallReasonCount = reason_count_;
+    info[2].attributeData.stallReasonData.pStallReasonIndex = indexes_.data();
+    info[3].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD;
+    info[3].attributeData.samplingPeriodData.samplingPeriod = 12;
+    CUpti_PCSamplingConfigurationInfoParams params{};
+    params.size = CUpti_PCSamplingConfigurationInfoParamsSize;
+    params.ctx = context;
+    params.numAttributes = 4;
+    params.pPCSamplingConfigurationInfo = info;
+    configured_ = cuptiPCSamplingSetConfigurationAttribute_(&params);
+  }
+
+  void Report(const std::string& at) const {
+    Row(at + "enable", enabled_, "code", std::to_string(reason_count_) + " stall reasons");
+    Row(at + "configure", configured_, "code");
+  }
+
+  void Read(const std::string& fact) {
+    CUpti_PCSamplingGetDataParams get{};
+    get.size = CUpti_PCSamplingGetDataParamsSize;
+    get.ctx = context_;
+    get.pcSamplingData = &data_;
+    const CUptiResult result = cuptiPCSamplingGetData_(&get);
+    Row(fact, static_cast<double>(data_.totalSamples), "count",
+        "result " + std::to_string(result) + ", dropped " + std::to_string(data_.droppedSamples));
+  }
+
+  void Stop(const std::string& at) {
+    CUpti_PCSamplingDisableParams disable{};
+    disable.size = CUpti_PCSamplingDisableParamsSize;
+    disable.ctx = context_;
+    Row(at + "disable", cuptiPCSamplingDisable_(&disable), "code");
+  }
+
+ private:
+#define GX_DECLARE(name) decltype(&::name) name##_ = nullptr
+  GX_DECLARE(cuptiPCSamplingEnable);
+  GX_DECLARE(cuptiPCSamplingSetConfigurationAttribute);
+  GX_DECLARE(cuptiPCSamplingGetData);
+  GX_DECLARE(cuptiPCSamplingGetNumStallReasons);
+  GX_DECLARE(cuptiPCSamplingGetStallReasons);
+  GX_DECLARE(cuptiPCSamplingDisable);
+#undef GX_DECLARE
+  CUcontext context_ = nullptr;
+  int enabled_ = -1;
+  int configured_ = -1;
+  size_t reason_count_ = 0;
+  std::vector<char*> names_;
+  std::vector<uint32_t> indexes_;
+  std::vector<CUpti_PCSamplingPCData> records_ = std::vector<CUpti_PCSamplingPCData>(1000);
+  std::vector<CUpti_PCSamplingStallReason> reasons_ = std::vector<CUpti_PCSamplingStallReason>(1000 * 64);
+  CUpti_PCSamplingData data_{};
+};
+
 // Which comes first decides what PC sampling and counters do to each other.
-enum class PcOrder { kAlone, kCountersFirst, kSamplingFirst };
+enum class PcOrder { kAlone, kCountersFirst, kSamplingFirst, kInCallback };
 void PcSampling(PcOrder order) {
+  static PcSampler* sampler = nullptr;
+  const std::string at = order == PcOrder::kAlone           ? "pc_sampling_alone."
+                         : order == PcOrder::kCountersFirst ? "pc_sampling_after_counters."
+                         : order == PcOrder::kSamplingFirst ? "counters_beside_pc_sampling."
+                                                            : "pc_sampling_from_context_callback.";
+  if (order == PcOrder::kInCallback) {
+    // As an injected library does it: before the context's first module is loaded.
+    CuptiApi cupti;
+    std::vector<std::string> problems;
+    if (!gx::inject::LoadCupti(g_cupti_path, &cupti, &problems)) return;
+    sampler = new PcSampler(cupti.path);
+    CUpti_SubscriberHandle subscriber = nullptr;
+    (void)cupti.cuptiSubscribe(
+        &subscriber,
+        [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void* data) {
+          sampler->Start(static_cast<const CUpti_ResourceData*>(data)->context);
+        },
+        nullptr);
+    (void)cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+    Must(cudaFree(nullptr), "cudaFree");
+  }
   Lab lab(order != PcOrder::kAlone, order != PcOrder::kAlone);
-  const bool counters_first = order == PcOrder::kCountersFirst;
-  const std::string at = order == PcOrder::kAlone ? "pc_sampling_alone."
-                         : counters_first         ? "pc_sampling_after_counters."
-                                                  : "counters_beside_pc_sampling.";
   const auto count = [&](const char* name) {
     if (order == PcOrder::kAlone) return;
     const PlannedGroup& group = lab.Group(GroupKind::kHardware);
@@ -932,82 +1055,22 @@ void PcSampling(PcOrder order) {
     (void)session.Close(&values, nullptr);
     Row(at + name + ".inst", Value(group.metrics, values, 1, "smsp__inst_executed.sum"), "inst", "52,428,800 expected");
   };
-  if (counters_first) count("counters_before");
-  void* const library = dlopen(lab.cupti.path.c_str(), RTLD_NOW);
-#define GX_FIND(name) const auto name##_ = reinterpret_cast<decltype(&name)>(dlsym(library, #name))
-  GX_FIND(cuptiPCSamplingEnable);
-  GX_FIND(cuptiPCSamplingSetConfigurationAttribute);
-  GX_FIND(cuptiPCSamplingGetData);
-  GX_FIND(cuptiPCSamplingGetNumStallReasons);
-  GX_FIND(cuptiPCSamplingGetStallReasons);
-  GX_FIND(cuptiPCSamplingDisable);
-#undef GX_FIND
-  CUpti_PCSamplingEnableParams enable{};
-  enable.size = sizeof(enable);
-  enable.ctx = lab.context;
-  const CUptiResult enabled = cuptiPCSamplingEnable_(&enable);
-  Row(at + "enable", enabled, "code");
-  if (enabled != CUPTI_SUCCESS) return;
-  CUpti_PCSamplingData data{};
-  data.size = sizeof(data);
-  data.collectNumPcs = 1000;
-  std::vector<CUpti_PCSamplingPCData> records(1000);
-  std::vector<CUpti_PCSamplingStallReason> reasons(1000 * 64);
-  for (size_t i = 0; i < records.size(); ++i) {
-    records[i].size = sizeof(CUpti_PCSamplingPCData);
-    records[i].stallReason = &reasons[i * 64];
+  const auto work = [&] {
+    for (int i = 0; i < 300; ++i) lab.LaunchAxpy();
+    Must(cudaDeviceSynchronize(), "sync");
+  };
+  if (order == PcOrder::kCountersFirst) count("counters_before");
+  if (order != PcOrder::kInCallback) {
+    sampler = new PcSampler(lab.cupti.path);
+    sampler->Start(lab.context);
   }
-  data.pPcData = records.data();
-  size_t reason_count = 0;
-  CUpti_PCSamplingGetNumStallReasonsParams count_reasons{};
-  count_reasons.size = sizeof(count_reasons);
-  count_reasons.ctx = lab.context;
-  count_reasons.numStallReasons = &reason_count;
-  Row(at + "count_reasons", cuptiPCSamplingGetNumStallReasons_(&count_reasons), "code", std::to_string(reason_count));
-  std::vector<char*> reason_names(reason_count);
-  for (char*& reason : reason_names) reason = static_cast<char*>(std::calloc(1, CUPTI_STALL_REASON_STRING_SIZE));
-  std::vector<uint32_t> reason_indexes(reason_count);
-  CUpti_PCSamplingGetStallReasonsParams get_reasons{};
-  get_reasons.size = sizeof(get_reasons);
-  get_reasons.ctx = lab.context;
-  get_reasons.numStallReasons = reason_count;
-  get_reasons.stallReasons = reason_names.data();
-  get_reasons.stallReasonIndex = reason_indexes.data();
-  (void)cuptiPCSamplingGetStallReasons_(&get_reasons);
-  CUpti_PCSamplingConfigurationInfo info[3]{};
-  info[0].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE;
-  info[0].attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
-  info[1].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER;
-  info[1].attributeData.samplingDataBufferData.samplingDataBuffer = &data;
-  CUpti_PCSamplingConfigurationInfoParams params{};
-  params.size = sizeof(params);
-  params.ctx = lab.context;
-  info[2].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON;
-  info[2].attributeData.stallReasonData.stallReasonCount = reason_count;
-  info[2].attributeData.stallReasonData.pStallReasonIndex = reason_indexes.data();
-  params.numAttributes = 3;
-  params.pPCSamplingConfigurationInfo = info;
-  Row(at + "configure", cuptiPCSamplingSetConfigurationAttribute_(&params), "code");
-  for (int i = 0; i < 300; ++i) lab.LaunchAxpy();
-  Must(cudaDeviceSynchronize(), "sync");
-  CUpti_PCSamplingGetDataParams get{};
-  get.size = sizeof(get);
-  get.ctx = lab.context;
-  get.pcSamplingData = &data;
-  const CUptiResult got = cuptiPCSamplingGetData_(&get);
-  Row(at + "samples", static_cast<double>(data.totalSamples), "count",
-      "result " + std::to_string(got) + ", dropped " + std::to_string(data.droppedSamples));
+  sampler->Report(at);
+  work();
+  sampler->Read(at + "samples");
   count("counters_meanwhile");
-  for (int i = 0; i < 300; ++i) lab.LaunchAxpy();
-  Must(cudaDeviceSynchronize(), "sync");
-  data.totalSamples = 0;
-  const CUptiResult again = cuptiPCSamplingGetData_(&get);
-  Row(at + "samples_after_counters", static_cast<double>(data.totalSamples), "count",
-      "result " + std::to_string(again));
-  CUpti_PCSamplingDisableParams disable{};
-  disable.size = sizeof(disable);
-  disable.ctx = lab.context;
-  Row(at + "disable", cuptiPCSamplingDisable_(&disable), "code");
+  work();
+  sampler->Read(at + "samples_after_counters");
+  sampler->Stop(at);
   count("counters_afterwards");
 }
 
@@ -1173,6 +1236,7 @@ constexpr Fact kFacts[] = {
     {"preparation", Preparation},
     {"contexts", Contexts},
     {"pc_alone", [] { PcSampling(PcOrder::kAlone); }},
+    {"pc_callback", [] { PcSampling(PcOrder::kInCallback); }},
     {"pc_before", [] { PcSampling(PcOrder::kCountersFirst); }},
     {"pc_after", [] { PcSampling(PcOrder::kSamplingFirst); }},
 };
