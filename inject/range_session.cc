@@ -8,6 +8,7 @@
 
 #include "inject/clock.h"
 #include "inject/cupti_params.h"
+#include "inject/keep_alive.h"
 
 namespace gx::inject {
 namespace {
@@ -216,8 +217,8 @@ void RangeSession::Read(std::vector<RangeValues>* values, std::vector<double>* e
 
 void RangeSession::Abandon() noexcept {
   // CUPTI may write to the image and read the configuration as long as the process lives.
-  (void)config_.release();
-  (void)counter_data_.release();
+  KeepAlive(std::move(config_));
+  KeepAlive(std::move(counter_data_));
   object_ = nullptr;
   started_ = false;
 }

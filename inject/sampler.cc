@@ -12,6 +12,7 @@
 #include "inject/counter_records.h"
 #include "inject/cupti_params.h"
 #include "inject/device_peaks.h"
+#include "inject/keep_alive.h"
 #include "inject/log.h"
 #include "inject/state.h"
 
@@ -104,7 +105,7 @@ void Sampler::LetGo() noexcept {
   Stats().Add(StatId::kCounterSessionsFailed);
   // A launch callback, and CUPTI, may still look at them.
   for (auto* slots : {&slots_, &left_open_}) {
-    for (auto& slot : *slots) (void)slot.release();
+    for (auto& slot : *slots) KeepAlive(std::move(slot));
     slots->clear();
   }
   touches_contexts_.store(false, std::memory_order_seq_cst);
@@ -1155,7 +1156,7 @@ void Sampler::GiveUp(std::unique_ptr<Slot> slot, CounterOutcome outcome, bool in
   if (!in_use) slot->session->Abandon();
   PostSession(*slot, outcome, 0, in_use);
   // A launch callback may still look at it: its memory stays.
-  (void)slot.release();
+  KeepAlive(std::move(slot));
 }
 
 // The last chance: what cannot be read now is lost.
