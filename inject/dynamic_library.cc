@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <string_view>
 
@@ -64,6 +65,14 @@ OpenedLibrary OpenFirst(const std::vector<LibraryCandidate>& candidates, const c
     return opened;
   }
   return opened;
+}
+
+void OpenHelperBeside(const std::string& library_path, const std::string& helper) {
+  if (!MappedLibraries(helper).empty()) return;
+  const std::string path = FolderOf(library_path) + "/" + helper;
+  if (access(path.c_str(), R_OK) != 0) return;
+  // As CUPTI does, but for RTLD_GLOBAL, which it adds itself. If this fails, CUPTI says so when it is asked.
+  (void)dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
 }
 
 }  // namespace gx::inject

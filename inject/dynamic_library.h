@@ -34,6 +34,11 @@ struct OpenedLibrary {
 // Opens the first candidate that loads and has `required_symbol`. handle stays null where none does.
 OpenedLibrary OpenFirst(const std::vector<LibraryCandidate>& candidates, const char* required_symbol);
 
+// CUPTI opens its helpers (libnvperf_host.so, libnvperf_target.so) by their bare names, which finds none where only the
+// wheel of a framework has brought CUPTI, and another toolkit's where there are two (13.0). Once the one in the folder
+// of `library_path` is open, its name means it. Nothing where one is mapped already or none is there.
+void OpenHelperBeside(const std::string& library_path, const std::string& helper);
+
 }  // namespace gx::inject
 
 #endif  // GPUEXEC_INJECT_DYNAMIC_LIBRARY_H_

@@ -1,24 +1,10 @@
 #include "inject/range_profiler_api.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include "inject/dynamic_library.h"
 
 namespace gx::inject {
-namespace {
-
-constexpr char kNvperf[] = "libnvperf_target.so";
-
-// As for libnvperf_host (profiler_host_api.cc): CUPTI opens it by its bare name.
-void OpenNvperfBeside(const std::string& cupti_path) {
-  if (!MappedLibraries(kNvperf).empty()) return;
-  const std::string path = FolderOf(cupti_path) + "/" + kNvperf;
-  if (access(path.c_str(), R_OK) != 0) return;
-  (void)dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
-}
-
-}  // namespace
 
 bool LoadRangeProfiler(const std::string& cupti_path, RangeProfilerApi* api, std::vector<std::string>* problems) {
   const OpenedLibrary opened = OpenFirst({{cupti_path, false}}, "cuptiRangeProfilerEnable");
@@ -35,7 +21,7 @@ bool LoadRangeProfiler(const std::string& cupti_path, RangeProfilerApi* api, std
   }
   GX_RANGE_PROFILER_FUNCTIONS(GX_LOAD)
 #undef GX_LOAD
-  if (complete) OpenNvperfBeside(opened.path);
+  if (complete) OpenHelperBeside(opened.path, "libnvperf_target.so");
   return complete;
 }
 
