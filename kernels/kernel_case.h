@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -23,6 +24,7 @@
 namespace gx::kernels {
 
 class CaseRun;
+struct Expectation;
 
 struct Case {
   std::string_view name;
@@ -33,9 +35,20 @@ struct Case {
   std::string_view repeat_means;
   uint64_t default_repeat;
   void (*run)(CaseRun& run);
+  // The rest is stated for the cases of pairs/ alone.
+  // Names of its kernels without namespaces, by commas; the mangled name of each contains it, and no other kernel's
+  // does.
+  std::string_view kernels = {};
+  // What bounds it on paper: a resource ("dram", "l1_data", "issue", "fp64_pipe", "tensor", "l2_atomics"), or what
+  // keeps every resource from being busy ("latency", "sync", "unfilled", "tail", "launch").
+  std::string_view bound = {};
+  // The answer on paper at that size and repeat. Unset where the case refuses the size, or depends on the device.
+  std::optional<Expectation> (*paper)(uint64_t size, uint64_t repeat) = nullptr;
 };
 
-// Every case, in the order in which a plain `gx-kernels` runs them.
+// The cases that a plain `gx-kernels` runs, in this order: about two seconds.
+const std::vector<const Case*>& DefaultCases();
+// These, and after them the cases of every pair (pairs/pair.h).
 const std::vector<const Case*>& AllCases();
 
 // A case's answer on paper. Bytes are the global-memory bytes that the kernels must at least move (each element of an

@@ -12,34 +12,44 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/case_list.h"
 #include "kernels/kernel_case.h"
+#include "kernels/pairs/pair.h"
 
 namespace {
 
 using gx::kernels::AllCases;
 using gx::kernels::Case;
 using gx::kernels::CaseRun;
+using gx::kernels::DefaultCases;
+using gx::kernels::PairCases;
 
 constexpr char kUsage[] =
-    "usage: gx-kernels [--list] [--case NAME]... [--size N] [--repeat N]\n"
+    "usage: gx-kernels [--list | --json] [--all] [--case NAME]... [--size N] [--repeat N]\n"
     "\n"
     "Small CUDA programs with answers known on paper. Each prints what it is expected to do (launches, bytes, FLOP,\n"
     "kernels by shape), checks its numbers against a reference in double precision, and says PASS, FAIL or SKIP.\n"
     "\n"
-    "  --list        names the cases, and what --size and --repeat mean for each\n"
-    "  --case NAME   runs this case only; may be given again, or as a list: axpy,triad\n"
+    "  --list        names the cases that would run, and what --size and --repeat mean for each\n"
+    "  --json        all cases, or those of --case, and the pairs, for programs: kernels, paper values, what is "
+    "expected\n"
+    "  --all         runs every case: those of a plain run, and the pairs of a defect and its cure (about a minute)\n"
+    "  --case NAME   runs this case only; may be given again, or as a list: axpy,triad; pairs: all cases of pairs\n"
     "  --size N      instead of each case's own size\n"
     "  --repeat N    instead of each case's own number of repetitions\n"
     "\n"
     "examples:\n"
     "  gx-kernels\n"
     "  gx-kernels --case launch_storm --size 1000000\n"
+    "  gx-kernels --case stride_defect,stride_cure\n"
     "  CUDA_INJECTION64_PATH=libgpuexec_inject.so gx-kernels --case axpy,graph_replay\n"
     "\n"
     "exit code: 0 all right, 1 a case failed or there is no device, 2 wrong usage\n";
 
 struct Options {
   bool list = false;
+  bool json = false;
+  bool all = false;
   std::vector<const Case*> cases;
   std::optional<uint64_t> size;
   std::optional<uint64_t> repeat;
@@ -58,11 +68,14 @@ bool AddCases(std::string_view list, std::vector<const Case*>* cases) {
     const size_t comma = list.find(',');
     const std::string_view name = list.substr(0, comma);
     const Case* found = FindCase(name);
-    if (found == nullptr) {
-      std::fprintf(stderr, "gx-kernels: no case named '%s'; see gx-kernels --list\n", std::string(name).c_str());
+    if (found != nullptr) {
+      cases->push_back(found);
+    } else if (name == "pairs") {
+      cases->insert(cases->end(), PairCases().begin(), PairCases().end());
+    } else {
+      std::fprintf(stderr, "gx-kernels: no case named '%s'; see gx-kernels --list --all\n", std::string(name).c_str());
       return false;
     }
-    cases->push_back(found);
     if (comma == std::string_view::npos) return true;
     list.remove_prefix(comma + 1);
   }
@@ -84,15 +97,22 @@ bool ParseCount(const char* option, const char* text, std::optional<uint64_t>* v
 // Unset: the exit code is in *exit_code.
 std::optional<Options> ParseOptions(int argc, char** argv, int* exit_code) {
   static const option kOptions[] = {
-      {"list", no_argument, nullptr, 'l'},       {"case", required_argument, nullptr, 'c'},
+      {"list", no_argument, nullptr, 'l'},       {"json", no_argument, nullptr, 'j'},
+      {"all", no_argument, nullptr, 'a'},        {"case", required_argument, nullptr, 'c'},
       {"size", required_argument, nullptr, 's'}, {"repeat", required_argument, nullptr, 'r'},
       {"help", no_argument, nullptr, 'h'},       {nullptr, 0, nullptr, 0}};
   Options options;
   *exit_code = 2;
-  for (int letter = 0; (letter = getopt_long(argc, argv, "hlc:s:r:", kOptions, nullptr)) != -1;) {
+  for (int letter = 0; (letter = getopt_long(argc, argv, "hljac:s:r:", kOptions, nullptr)) != -1;) {
     switch (letter) {
       case 'l':
         options.list = true;
+        break;
+      case 'j':
+        options.json = true;
+        break;
+      case 'a':
+        options.all = true;
         break;
       case 'c':
         if (!AddCases(optarg, &options.cases)) return std::nullopt;
@@ -116,17 +136,12 @@ std::optional<Options> ParseOptions(int argc, char** argv, int* exit_code) {
     std::fprintf(stderr, "gx-kernels: unexpected argument '%s'; see gx-kernels --help\n", argv[optind]);
     return std::nullopt;
   }
-  if (options.cases.empty()) options.cases = AllCases();
-  return options;
-}
-
-void PrintList() {
-  for (const Case* one : AllCases()) {
-    std::printf("%s\n  %s\n  --size: %s (%llu), --repeat: %s (%llu)\n", std::string(one->name).c_str(),
-                std::string(one->shows).c_str(), std::string(one->size_means).c_str(),
-                static_cast<unsigned long long>(one->default_size), std::string(one->repeat_means).c_str(),
-                static_cast<unsigned long long>(one->default_repeat));
+  if (options.all && !options.cases.empty()) {
+    std::fputs("gx-kernels: --all and --case exclude each other\n", stderr);
+    return std::nullopt;
   }
+  if (options.cases.empty()) options.cases = options.all || options.json ? AllCases() : DefaultCases();
+  return options;
 }
 
 }  // namespace
@@ -135,8 +150,12 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   const std::optional<Options> options = ParseOptions(argc, argv, &exit_code);
   if (!options.has_value()) return exit_code;
+  if (options->json) {
+    std::fputs(gx::kernels::ListAsJson(options->cases, options->size, options->repeat).c_str(), stdout);
+    return 0;
+  }
   if (options->list) {
-    PrintList();
+    std::fputs(gx::kernels::ListAsText(options->cases).c_str(), stdout);
     return 0;
   }
   cudaDeviceProp device = {};
