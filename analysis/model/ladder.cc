@@ -220,8 +220,10 @@ class Builder {
                                    .resource_is_busy = busy.has_value()};
     if (ladder_.active_cycles_ns.has_value()) {
       if (input_.no_issue_cycles.has_value()) middle_input.no_issue_ns = *input_.no_issue_cycles * ns_per_cycle_;
-      const bool loaded = input_.assumes_unloaded_latency && BusyResource(kUnloadedRatio, IsMemory).has_value();
-      if (input_.uncontended_ratio.has_value() && !loaded) {
+      // Without DRAM's count nothing says that memory was not busy.
+      const bool may_assume =
+          !BusyResource(kUnloadedRatio, IsMemory).has_value() && input_.resources.Find(ResourceKind::kDram) != nullptr;
+      if (input_.uncontended_ratio.has_value() && (!input_.assumes_unloaded_latency || may_assume)) {
         ladder_.uncontended_ns = ladder_.active_cycles_ns->mean * *input_.uncontended_ratio;
         middle_input.uncontended_ns = ladder_.uncontended_ns;
       }

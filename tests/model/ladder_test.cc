@@ -13,7 +13,6 @@
 namespace gx::model {
 namespace {
 
-
 // Every term, within 1 ns; those that are not named are 0. And their sum is the time.
 void ExpectTerms(const Ladder& ladder, const std::map<TermKind, double>& expected) {
   double sum = 0;

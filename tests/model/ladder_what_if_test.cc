@@ -10,7 +10,6 @@
 namespace gx::model {
 namespace {
 
-
 WhatIf After(const LadderInput& input, const LadderChange& change) {
   const Ladder ladder = Computed(input);
   const absl::StatusOr<WhatIf> result = ComputeWhatIf(input, ladder, change);
