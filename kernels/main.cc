@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernels/case_list.h"
+#include "kernels/ceilings.h"
 #include "kernels/kernel_case.h"
 #include "kernels/pairs/pair.h"
 
@@ -147,6 +148,7 @@ std::optional<Options> ParseOptions(int argc, char** argv, int* exit_code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (gx::kernels::WantsCeilings(argc, argv)) return gx::kernels::RunCeilings(argc, argv);
   int exit_code = 0;
   const std::optional<Options> options = ParseOptions(argc, argv, &exit_code);
   if (!options.has_value()) return exit_code;
