@@ -32,7 +32,7 @@ constexpr char kUsage[] =
     "slopes of time against work, and the machine file keeps the samples that they follow from.\n"
     "\n"
     "  --ceilings=PART,...  these parts alone: dram caches atomics vector mma wgmma cublaslt latency kernels launches\n"
-    "  -o, --output FILE    writes the machine file (gpuexec.v1.Machine), which gx-analyze finds beside a trace as\n"
+    "  -o, --output FILE    writes the machine file (gpuexec.v1.MachineFile), which gx-analyze finds beside a trace as\n"
     "                       machine.pb\n"
     "  --json               prints the machine file as JSON in place of the table\n"
     "\n"
