@@ -84,11 +84,12 @@ std::optional<double> UncontendedRatio(const WarpShares& shares, double latency_
        {StallReason::kLongScoreboard, StallReason::kShortScoreboard, StallReason::kBarrier}) {
     if (!stalled[needed].has_value()) return std::nullopt;
   }
-  const double alone = shares.selected +
-                       Sum(stalled, {StallReason::kWait, StallReason::kBranchResolving, StallReason::kDispatchStall,
-                                     StallReason::kNoInstruction, StallReason::kImcMiss, StallReason::kDrain}) +
-                       *stalled[StallReason::kShortScoreboard] * change.short_scoreboard_ratio +
-                       *stalled[StallReason::kLongScoreboard] * latency_ratio / change.loads_in_flight;
+  const double alone =
+      shares.selected +
+      Sum(stalled, {StallReason::kWait, StallReason::kBranchResolving, StallReason::kDispatchStall,
+                    StallReason::kNoInstruction, StallReason::kImcMiss, StallReason::kDrain}) +
+      *stalled[StallReason::kShortScoreboard] * change.short_scoreboard_ratio +
+      *stalled[StallReason::kLongScoreboard] * latency_ratio * change.long_scoreboard_ratio / change.loads_in_flight;
   double life = 1 - stalled[StallReason::kGmma].value_or(0);
   if (!change.drops_sync) {
     life -= Sum(stalled, {StallReason::kBarrier, StallReason::kMembar, StallReason::kSleeping});

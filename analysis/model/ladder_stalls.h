@@ -96,6 +96,8 @@ inline constexpr double kAssumedLatencyRatioLow = 0.7;
 struct UncontendedChange {
   // Wait for shared memory: ideal over actual wavefronts without conflicts.
   double short_scoreboard_ratio = 1;
+  // What is left of waits for memory without those of spills: 0 to 1.
+  double long_scoreboard_ratio = 1;
   // Independent loads in flight where there was one: 1 or more.
   double loads_in_flight = 1;
   // Time at barriers, fences and asleep goes, and is no more taken out of the warp's life.

@@ -12,10 +12,6 @@
 namespace gx::model {
 namespace {
 
-// How far a prediction may be off each way where kappa and overlap are not in question.
-constexpr double kLowFactor = 0.9;
-constexpr double kHighFactor = 1.1;
-
 absl::Status CheckIdleRatio(absl::string_view field, const std::optional<double>& ratio) {
   if (!ratio.has_value() || (*ratio >= 0 && *ratio < 1)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(field, ": got ", *ratio, ", expected 0 to below 1"));
@@ -103,8 +99,8 @@ absl::StatusOr<WhatIf> ComputeWhatIf(const LadderInput& input, const Ladder& lad
   const double longer_ns = std::max(ceiling_ns, alone_ns);
   WhatIf result;
   result.time_ns = around_ns + kappa * longer_ns;
-  result.interval_ns = {kLowFactor * (around_ns + longer_ns),
-                        kHighFactor * (around_ns + kappa * std::hypot(ceiling_ns, alone_ns))};
+  result.interval_ns = {kWhatIfLow * (around_ns + longer_ns),
+                        kWhatIfHigh * (around_ns + kappa * std::hypot(ceiling_ns, alone_ns))};
   if (!std::isfinite(result.interval_ns.high)) return absl::OutOfRangeError("time afterwards: beyond a double's range");
   if (change.only_removes_work) {
     result.time_ns = std::min(result.time_ns, ladder.time_ns);

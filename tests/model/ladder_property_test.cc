@@ -2,7 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <iterator>
+#include <limits>
+#include <optional>
 
 #include "analysis/model/ladder.h"
 #include "analysis/model/ladder_interval.h"
@@ -31,6 +35,50 @@ TEST(LadderProperties, TermsAreNotNegativeAndSumToTheTime) {
     for (size_t c = 0; c < kTermClassCount; ++c) by_class += ladder.ClassNs(static_cast<TermClass>(c));
     ASSERT_NEAR(by_class, ladder.time_ns, kTolerance * ladder.time_ns) << i;
   }
+}
+
+// Any double at any place: refused, or a ladder like any other.
+TEST(LadderProperties, ExtremeInputIsRefusedOrSumsToo) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kExtremes[] = {0,     -0.0,  -1,       1,      1e-320,    1e-300,     1e9,
+                                  1e150, 1e300, 1.79e308, -1e300, kInfinity, -kInfinity, std::nan("")};
+  RandomLadders random(17);
+  const auto spoil = [&](double* value) {
+    if (random.OneIn(20)) *value = kExtremes[random.Below(std::size(kExtremes))];
+  };
+  const auto spoil_optional = [&](std::optional<double>* value) {
+    if (value->has_value()) spoil(&**value);
+  };
+  int accepted = 0;
+  for (int i = 0; i < kLadders; ++i) {
+    LadderInput input = random.Any();
+    spoil(&input.time_ns);
+    spoil(&input.clocks.max_hz);
+    for (LadderResource& resource : input.resources) {
+      spoil(&resource.work_ns);
+      for (auto* value : {&resource.useful_ns, &resource.busiest_ns, &resource.eta_ratio}) spoil_optional(value);
+    }
+    for (auto* value :
+         {&input.compulsory_ns, &input.clocks.timed_hz, &input.clocks.counted_hz, &input.tracing_ns, &input.launch_ns,
+          &input.no_issue_cycles, &input.uncontended_ratio, &input.sync_ratio, &input.queue_ratio}) {
+      spoil_optional(value);
+    }
+    if (input.active.has_value()) spoil(&input.active->max);
+    const auto ladder = ComputeLadder(input);
+    if (!ladder.ok()) continue;
+    ++accepted;
+    double sum = 0;
+    for (const LadderTerm& term : ladder->terms) {
+      ASSERT_GE(term.ns, 0) << i;
+      sum += term.ns;
+    }
+    ASSERT_LE(std::fabs(sum - ladder->time_ns), kTolerance * ladder->time_ns) << i;
+    const auto result = ComputeWhatIf(input, *ladder, {});
+    if (result.ok() && result->no_prediction == NoPrediction::kNone) {
+      ASSERT_TRUE(std::isfinite(result->time_ns)) << i;
+    }
+  }
+  EXPECT_GT(accepted, kLadders / 8);
 }
 
 TEST(LadderProperties, RungsAscendAndTheResidualIsWhatIsAboveTheFirst) {

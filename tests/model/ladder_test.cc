@@ -13,6 +13,9 @@
 namespace gx::model {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
 // Every term, within 1 ns; those that are not named are 0. And their sum is the time.
 void ExpectTerms(const Ladder& ladder, const std::map<TermKind, double>& expected) {
   double sum = 0;
@@ -169,6 +172,131 @@ TEST(LadderVectors, CountersOfAnotherRegimeExplainNothing) {
                        {TermKind::kLatency, 20647.8},
                        {TermKind::kUnexplained, 30000}});
   EXPECT_NEAR(ladder.UnexplainedNs(), 50847.8, 1);
+}
+
+TEST(Ladder, ACompulsoryAmountOfWorkIsTheFirstStep) {
+  LadderInput input = Strided();
+  input.compulsory_ns = 4000;
+  const Ladder ladder = Computed(input);
+  EXPECT_EQ(ladder.Term(TermKind::kUseful).ns, 4000);
+  EXPECT_EQ(ladder.Term(TermKind::kAlgorithm).ns, 7000);
+  EXPECT_EQ(*ladder.residual_ns, 96000);
+  EXPECT_EQ(Computed(Strided()).Term(TermKind::kAlgorithm).term_class, TermClass::kNone);
+}
+
+TEST(Ladder, ATimeBelowWhatWasCompulsoryIsAViolationToo) {
+  LadderInput input = Strided();
+  input.time_ns = 3000;
+  input.compulsory_ns = 4000;
+  const Ladder ladder = Computed(input);
+  ASSERT_TRUE(ladder.violation.has_value());
+  EXPECT_EQ(ladder.violation->rung, Rung::kCompulsory);
+  EXPECT_EQ(ladder.Term(TermKind::kUseful).ns, 3000);
+  EXPECT_EQ(ladder.Term(TermKind::kExcess).term_class, TermClass::kNone);
+}
+
+TEST(Ladder, ABeatenCeilingIsNoViolation) {
+  LadderInput input = TracedCopy();
+  input.time_ns = 460000;
+  const Ladder ladder = Computed(input);
+  EXPECT_FALSE(ladder.violation.has_value());
+  EXPECT_NEAR(ladder.ceiling_beaten_ns, 449359 / 0.93 - 460000, 1);
+  EXPECT_NEAR(ladder.Term(TermKind::kCeiling).ns, 460000 - 449359, 1);
+  EXPECT_EQ(ladder.Term(TermKind::kUnexplained).ns, 0);
+}
+
+TEST(Ladder, ActiveCyclesAreAtTheClockThatTheBindingResourceTakes) {
+  // DRAM binds: the kernel took as long in both runs, whatever the SM clock.
+  LadderInput input = HalfGrid();
+  input.clocks = {.max_hz = 2e9, .timed_hz = 1e9, .counted_hz = 2e9};
+  input.active = ActiveCycles{.max = 160000, .mean = 82000};
+  EXPECT_DOUBLE_EQ(Computed(input).active_cycles_ns->max, 80000);
+  input.clocks.counted_hz.reset();
+  EXPECT_DOUBLE_EQ(Computed(input).active_cycles_ns->max, 160000);
+  // Issue binds: the same cycles, at the clock of the timed run.
+  LadderInput issue = SlotsPlusOne();
+  issue.clocks = {.max_hz = 1e9, .timed_hz = 0.8e9, .counted_hz = 1e9};
+  EXPECT_DOUBLE_EQ(Computed(issue).active_cycles_ns->max, 21000 / 0.8);
+}
+
+TEST(Ladder, AnUnmeasuredClockIsTakenAsTheMaximum) {
+  LadderInput input = ThrottledGemm();
+  input.clocks.timed_hz.reset();
+  const Ladder ladder = Computed(input);
+  EXPECT_EQ(ladder.Term(TermKind::kClock).term_class, TermClass::kUnmeasured);
+  EXPECT_EQ(ladder.Term(TermKind::kClock).ns, 0);
+  EXPECT_FALSE(ladder.clock_above_max);
+  input.clocks.timed_hz = 2e9;
+  EXPECT_TRUE(Computed(input).clock_above_max);
+  EXPECT_EQ(Computed(input).Term(TermKind::kClock).ns, 0);
+}
+
+TEST(Ladder, TheTimedClockCanBeInferredFromActiveCycles) {
+  EXPECT_DOUBLE_EQ(*InferTimedHz(1404000 * 1.5, 1410000, 4500, 1500), 1.5e9);
+  EXPECT_FALSE(InferTimedHz(1000, 1000, 600, 400).has_value());
+  EXPECT_FALSE(InferTimedHz(0, 1000, 0, 0).has_value());
+}
+
+TEST(Ladder, UnloadedLatencyIsAssumedOnlyWhereNoMemoryIsBusy) {
+  LadderInput input = Latency();
+  input.assumes_unloaded_latency = true;
+  EXPECT_EQ(Computed(input).Term(TermKind::kLatency).term_class, TermClass::kAttributed);
+  EXPECT_NEAR(Computed(input).Term(TermKind::kLatency).ns, 42347.8, 1);
+
+  input.resources.Set(Even(ResourceKind::kL2DataOut, 26000));  // above half of the active time
+  EXPECT_EQ(Computed(input).Term(TermKind::kLatency).term_class, TermClass::kUnmeasured);
+  EXPECT_FALSE(Computed(input).uncontended_ns.has_value());
+
+  input.resources = {Even(ResourceKind::kIssue, 4100)};  // of memory nothing is known
+  EXPECT_FALSE(Computed(input).uncontended_ns.has_value());
+}
+
+TEST(Ladder, WeakIsWhatIsAttributedOrUnexplained) {
+  const Ladder ladder = Computed(ConflictsThatBind());
+  EXPECT_NEAR(ladder.UnexplainedNs(), 835.3, 1);
+  EXPECT_NEAR(ladder.WeakNs(), 12060 + 504.7 + 835.3, 1);
+}
+
+TEST(Ladder, RefusalsNameFieldValueAndLimit) {
+  struct Case {
+    std::string text;
+    void (*spoil)(LadderInput* input);
+  };
+  const Case cases[] = {
+      {"time_ns: got 0", [](LadderInput* i) { i->time_ns = 0; }},
+      {"time_ns: got nan", [](LadderInput* i) { i->time_ns = kNan; }},
+      {"compulsory_ns: got -1", [](LadderInput* i) { i->compulsory_ns = -1; }},
+      {"clocks.max_hz: got 0", [](LadderInput* i) { i->clocks.max_hz = 0; }},
+      {"clocks.timed_hz: got -1", [](LadderInput* i) { i->clocks.timed_hz = -1; }},
+      {"clocks.counted_hz: got 0", [](LadderInput* i) { i->clocks.counted_hz = 0; }},
+      {"tracing_ns: got -1", [](LadderInput* i) { i->tracing_ns = -1; }},
+      {"launch_ns: got inf", [](LadderInput* i) { i->launch_ns = kInfinity; }},
+      {"active.max: got 1", [](LadderInput* i) { i->active = ActiveCycles{.max = 1, .mean = 2}; }},
+      {"active.mean: got -1", [](LadderInput* i) { i->active = ActiveCycles{.max = 1, .mean = -1}; }},
+      {"no_issue_cycles: got -1", [](LadderInput* i) { i->no_issue_cycles = -1; }},
+      {"uncontended_ratio: got -1", [](LadderInput* i) { i->uncontended_ratio = -1; }},
+      {"sync_ratio: got 1.1", [](LadderInput* i) { i->sync_ratio = 1.1; }},
+      {"queue_ratio: got nan", [](LadderInput* i) { i->queue_ratio = kNan; }},
+      {"resource 'dram': work_ns: got -1", [](LadderInput* i) { i->resources.Set(Even(ResourceKind::kDram, -1)); }},
+  };
+  for (const Case& c : cases) {
+    LadderInput input = Strided();
+    c.spoil(&input);
+    const auto ladder = ComputeLadder(input);
+    ASSERT_FALSE(ladder.ok()) << c.text;
+    EXPECT_NE(std::string(ladder.status().message()).find(c.text), std::string::npos) << ladder.status();
+  }
+}
+
+TEST(Ladder, EveryTermAndClassHasAName) {
+  for (size_t i = 0; i < kTermCount; ++i) {
+    EXPECT_NE(TermName(static_cast<TermKind>(i)), "");
+    EXPECT_NE(ClassOf(static_cast<TermKind>(i)), TermClass::kNone);
+  }
+  for (size_t i = 0; i < kTermClassCount; ++i) {
+    EXPECT_EQ(TermClassName(static_cast<TermClass>(i)).empty(), static_cast<TermClass>(i) == TermClass::kNone);
+  }
+  EXPECT_EQ(RungName(Rung::kCeiling), "R5");
 }
 
 }  // namespace
