@@ -1,7 +1,7 @@
 // A defect beside its cure: two cases that do the same work and differ in one thing, and what was expected of the pair
 // before anything was measured (README.md). One .cu file each, which defines the pair; pairs.cc lists them.
 //
-// Every kernel fills a large GPU (132 multiprocessors, 50 MiB of L2) for about 0.1 to 3 ms, writes what it computes
+// Every kernel fills a large GPU (132 multiprocessors, 60 MiB of L2) for about 0.1 to 3 ms, writes what it computes
 // whatever ran before, and has a name that tells defect from cure.
 #ifndef GPUEXEC_KERNELS_PAIRS_PAIR_H_
 #define GPUEXEC_KERNELS_PAIRS_PAIR_H_

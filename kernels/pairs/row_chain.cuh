@@ -13,7 +13,7 @@
 namespace gx::kernels {
 
 inline constexpr uint32_t kRowLanes = 32;
-// 512 MiB: ten times an L2 of 50 MiB.
+// 512 MiB: more than eight times an L2 of 60 MiB.
 inline constexpr uint32_t kRows = 1u << 22;
 
 // A step of a linear congruential generator: modulo a power of two it visits every row (Hull and Dobell: Random number
