@@ -353,12 +353,15 @@ class Planner {
   void PlaceWhereThereIsRoom(const GroupSpec& spec) {
     std::vector<Unit> units = UnitsOfGroup(spec);
     if (units.empty()) return;
-    for (PlannedGroup& group : plan_.groups) {
-      if (group.kind != GroupKind::kHardware) continue;
-      Names together = With(group.metrics, units);
-      if (Passes(together) != 1) continue;
-      group.metrics = std::move(together);
-      return;
+    for (const GroupKind kind : {GroupKind::kHardware, GroupKind::kTensor}) {
+      for (PlannedGroup& group : plan_.groups) {
+        if (group.kind != kind) continue;
+        Names together = With(group.metrics, units);
+        if (Passes(together) != 1) continue;
+        group.metrics = std::move(together);
+        group.is_for_all = kind == GroupKind::kTensor;
+        return;
+      }
     }
     PlanGroup(std::string(spec.name), spec.kind, BegunWith(spec), std::move(units), true);
   }

@@ -45,6 +45,9 @@ struct PlannedGroup {
   bool is_spare = false;
   // In the order in which they were found to fit; the anchors first.
   std::vector<std::string> metrics;
+  // Of tensor paths, with counters that found room nowhere else: worth samples of every signature, of those without
+  // tensor work last.
+  bool is_for_all = false;
 
   bool operator==(const PlannedGroup&) const = default;
 };

@@ -136,6 +136,7 @@ class CounterSchedule {
   uint32_t given_up_groups() const noexcept { return given_up_; }
   uint32_t rotations() const noexcept { return rotations_; }
   bool stopped() const noexcept { return stopped_; }
+  bool first_round_over() const noexcept { return first_round_over_; }
   // What counters may have cost by then; UINT64_MAX: no limit.
   uint64_t AllowanceNs(uint64_t now_ns) const noexcept;
 

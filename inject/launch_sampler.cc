@@ -274,7 +274,7 @@ bool LaunchSampler::WaitForIdle(ThreadState* thread, ArmedSession* session, uint
   open_.idle_wait_ns = waited_ns;
   if (drain_limit_ns != 0) {
     Stats().Add(StatId::kCounterDrains);
-    parts_.tally->drain_ns.Add(waited_ns);
+    parts_.tally->drain_ns.Add(parts_.tally->CostOfWait(waited_ns));
   }
   if (next == WaitNext::kGo) return true;
   if (next == WaitNext::kSleep) {
@@ -386,7 +386,9 @@ void LaunchSampler::Before(ThreadState* thread, const LaunchToSample& launch) no
       Stats().Add(StatId::kCounterSkippedContext);
     }
     LeaveRange();
-    parts_.tally->Spend(MonotonicNs() - begin_ns);
+    const uint64_t spent_ns = MonotonicNs() - begin_ns;
+    const uint64_t waited_ns = std::min(open_.idle_wait_ns, spent_ns);
+    parts_.tally->Spend(spent_ns - waited_ns + parts_.tally->CostOfWait(waited_ns));
     return decline();
   }
   back_off_.Succeeded();
@@ -454,11 +456,12 @@ void LaunchSampler::Bill(const ArmedSession& session, bool completed, uint64_t b
   uint64_t spent_ns = open_.spent_ns + patched_ns + (MonotonicNs() - begin_ns);
   // What the launch takes anyway is not ours.
   if (completed) spent_ns -= std::min(parts_.needs->MeanNs(open_.place), patched_ns + waited_ns);
-  parts_.tally->Spend(spent_ns);
+  spent_ns -= std::min(open_.idle_wait_ns, spent_ns);
+  parts_.tally->Spend(spent_ns + parts_.tally->CostOfWait(open_.idle_wait_ns));
   // A missed deadline is paid for once; it says nothing of the next range. Nor do idle waits, which are drains at worst
   // and have a mean of their own.
   if (!completed || session.failed_result != 0) return;
-  (is_sass ? parts_.tally->sass_range_ns : parts_.tally->hardware_range_ns).Add(spent_ns - open_.idle_wait_ns);
+  (is_sass ? parts_.tally->sass_range_ns : parts_.tally->hardware_range_ns).Add(spent_ns);
 }
 
 void LaunchSampler::After(ThreadState* thread, uint32_t result) noexcept {

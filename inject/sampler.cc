@@ -46,6 +46,8 @@ constexpr uint64_t kLongestRecoveryHoldNs = 50'000'000;
 constexpr uint64_t kFirstQuietPauseNs = 250'000'000;
 constexpr uint64_t kLongestQuietPauseNs = 32'000'000'000;
 constexpr uint64_t kContextEndWaitNs = 2'000'000'000;
+// Of GPU time, what the first round is for.
+constexpr uint32_t kFirstSharePercent = 96;
 // At the end of the program, and before a context goes.
 constexpr uint64_t kLastHoldNs = 300'000'000;
 
@@ -288,7 +290,12 @@ uint64_t Sampler::Decide() {
     parts_.contexts->ForEachId([&](uint32_t, uint32_t device_id, void*) { AddDevice(device_id); });
   }
   if (now_ns >= next_rank_ns_) {
+    // With a budget the signatures that matter most get every group before others get any.
+    const bool most_first = parts_.config->sampling.budget_ratio.has_value() && !schedule_->first_round_over();
+    parts_.needs->SetSharePercent(most_first ? kFirstSharePercent : SamplingNeeds::Options().share_percent);
+    parts_.needs->SetForAll(!most_first);
     parts_.needs->Rank();
+    NoteLoad(now_ns);
     next_rank_ns_ = now_ns + kRankPeriodNs;
     if (!had_context_) no_context_text_ = WhyNoContext();
   }
@@ -491,7 +498,11 @@ std::optional<bool> Sampler::Prepare(uint32_t device_id) {
   }
   std::vector<GroupKind> kinds;
   for (const PlannedGroup& group : plan_.groups) kinds.push_back(group.kind);
-  (void)parts_.needs->SetGroups(kinds);
+  uint32_t for_all = 0;
+  for (size_t group = 0; group < plan_.groups.size(); ++group) {
+    if (plan_.groups[group].is_for_all) for_all |= 1u << group;
+  }
+  (void)parts_.needs->SetGroups(kinds, for_all);
   ScheduleOptions options;
   options.timing = parts_.config->timing;
   options.budget_ratio = parts_.config->sampling.budget_ratio;
@@ -601,6 +612,22 @@ void Sampler::NoteContexts() {
       thread->queue.Commit();
     }
   });
+}
+
+// Only over whole pieces of a timing window: what comes in a counter window was launched before it.
+void Sampler::NoteLoad(uint64_t now_ns) {
+  const bool is_timing = parts_.recording->window_kind() == WindowKind::kTiming;
+  const uint32_t window_id = is_timing ? parts_.recording->window_id().load(std::memory_order_acquire) : 0;
+  const uint64_t kernels_ns = parts_.needs->Summarise().known_time_ns;
+  if (window_id != 0 && window_id == load_window_id_ && load_kernels_ns_ != 0 && kernels_ns >= load_kernels_ns_) {
+    const auto devices =
+        std::count_if(devices_.begin(), devices_.end(), [](const Device& known) { return known.usable; });
+    load_.Add(now_ns - load_seen_ns_, kernels_ns - load_kernels_ns_, static_cast<uint32_t>(devices));
+    parts_.tally->busy_permille.store(load_.busy_permille(), std::memory_order_relaxed);
+  }
+  load_window_id_ = window_id;
+  load_seen_ns_ = now_ns;
+  load_kernels_ns_ = kernels_ns;
 }
 
 bool Sampler::MayHaveSession(uint32_t context_id, const void* context) const {
@@ -720,13 +747,13 @@ bool Sampler::Quiesce(uint64_t limit_ns, bool patient) {
     // The watchdog may have broken the hold.
     if (quiet && !interrupted && parts_.hold->held() && parts_.hold->overrun_count() == overrun_count) {
       held_ns = MonotonicNs() - begin_ns;
-      Spend(held_ns);
+      Spend(parts_.tally->CostOfWait(held_ns));
       if (patient) hold_ns_ = std::clamp(held_ns * 2, kFirstHoldNs, kLongestHoldNs);
       return true;
     }
     Resume();
     held_ns += MonotonicNs() - begin_ns;
-    Spend(MonotonicNs() - begin_ns);
+    Spend(parts_.tally->CostOfWait(MonotonicNs() - begin_ns));
     was_busy_ = !interrupted;
     if (interrupted) return false;
   }

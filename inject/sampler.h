@@ -25,6 +25,7 @@
 #include "inject/counter_planner.h"
 #include "inject/counter_schedule.h"
 #include "inject/cupti_api.h"
+#include "inject/device_load.h"
 #include "inject/launch_sampler.h"
 #include "inject/metric_catalog.h"
 #include "inject/range_session.h"
@@ -126,6 +127,7 @@ class Sampler {
   bool HasOpenSession(uint32_t device_id) const;
   bool MustLetGo(uint64_t quiet_ns, uint64_t overrun_count) const noexcept;
   void NoteContexts();
+  void NoteLoad(uint64_t now_ns);
   bool Quiesce(uint64_t limit_ns, bool patient);
   void Resume() noexcept;
   void Spend(uint64_t ns) noexcept;
@@ -184,6 +186,11 @@ class Sampler {
   std::vector<std::unique_ptr<Slot>> left_open_;  // To be closed when the device is idle: abandoned, or it was busy.
   std::set<std::pair<uint32_t, CounterDenialReason>> noted_contexts_;  // Told as never sampled.
   uint64_t next_rank_ns_ = 0;
+  DeviceLoad load_;
+  // The last look at it: when, in which window, and what kernels had taken by then. Window 0: there was none.
+  uint64_t load_seen_ns_ = 0;
+  uint32_t load_window_id_ = 0;
+  uint64_t load_kernels_ns_ = 0;
   uint32_t turn_ = 0;  // Several contexts of a device take turns.
   // Of each context, by its id: an event with which it is asked whether it is idle. Its context takes it along.
   std::unordered_map<uint32_t, CUevent> idle_events_;

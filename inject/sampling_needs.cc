@@ -63,9 +63,10 @@ bool SamplingNeeds::Allocate(const Options& options, std::span<const GroupKind> 
   return SetGroups(kinds);
 }
 
-bool SamplingNeeds::SetGroups(std::span<const GroupKind> kinds) noexcept {
+bool SamplingNeeds::SetGroups(std::span<const GroupKind> kinds, uint32_t for_all) noexcept {
   const size_t count = std::min<size_t>(kinds.size(), kMaxSampledGroups);
   std::copy_n(kinds.begin(), count, kinds_.begin());
+  for_all_ = for_all;
   group_count_ = places_ == nullptr ? 0 : static_cast<uint32_t>(count);
   return kinds.size() <= kMaxSampledGroups;
 }
@@ -110,6 +111,7 @@ bool SamplingNeeds::IsReady(const Signature& signature, uint32_t group) const no
     case GroupKind::kSass:
       return (state & kGraduated) != 0 && signature.completed.load(std::memory_order_relaxed);
     case GroupKind::kTensor:
+      if ((for_all_ >> group & 1u) != 0 && for_all_allowed_.load(std::memory_order_relaxed)) return true;
       return signature.tensor_active.load(std::memory_order_relaxed) &&
              (!signature.tensor_path_known.load(std::memory_order_relaxed) ||
               signature.groups[group].samples.load(std::memory_order_relaxed) != 0);
@@ -120,6 +122,12 @@ bool SamplingNeeds::IsReady(const Signature& signature, uint32_t group) const no
       return true;
   }
   return false;
+}
+
+bool SamplingNeeds::IsStale(const Signature& signature) const noexcept {
+  const uint64_t lived = uint64_t{signature.last_rank - signature.first_rank} * 2;
+  return signature.stale >= std::clamp<uint64_t>(lived, options_.least_stale_ranks,
+                                                 std::max(options_.least_stale_ranks, options_.stale_ranks));
 }
 
 uint32_t SamplingNeeds::Missing(const Signature& signature, uint32_t group) const noexcept {
@@ -262,6 +270,7 @@ void SamplingNeeds::Rank() noexcept {
 
 // Takes down what every signature weighs now and has gained since the last time. Whether any has gained.
 bool SamplingNeeds::Weigh(bool restart) noexcept {
+  ++ranks_;
   order_.clear();
   total_ = 0;
   bool news = false;
@@ -272,6 +281,10 @@ bool SamplingNeeds::Weigh(bool restart) noexcept {
     const uint64_t launches = signature.launches.load(std::memory_order_relaxed);
     const uint64_t seen = launches + signature.timings.load(std::memory_order_relaxed);
     signature.stale = seen != signature.seen ? 0 : std::min(signature.stale + 1, options_.stale_ranks);
+    if (seen != signature.seen) {
+      if (signature.first_rank == 0) signature.first_rank = ranks_;
+      signature.last_rank = ranks_;
+    }
     signature.seen = seen;
     if (restart) {
       signature.weight = 0;
@@ -316,7 +329,7 @@ SamplingNeeds::Summary SamplingNeeds::Summarise() const noexcept {
     if (signature.clean_timings.load(std::memory_order_relaxed) >= options_.clean_timings) {
       timed += static_cast<double>(signature.weight);
     }
-    if (i >= ranked_ || signature.stale >= options_.stale_ranks) continue;
+    if (i >= ranked_ || IsStale(signature)) continue;
     for (uint32_t group = 0; group < group_count_; ++group) {
       const uint32_t missing = Missing(signature, group);
       if (missing == 0 || !IsReady(signature, group)) continue;
@@ -339,7 +352,7 @@ uint32_t SamplingNeeds::RankLimit(uint32_t group, uint32_t ranges) const noexcep
   bool any = false;
   for (uint32_t i = 0; i < ranked_; ++i) {
     const Signature& signature = places_[order_[i].place];
-    if (signature.stale >= options_.stale_ranks || !IsReady(signature, group)) continue;
+    if (IsStale(signature) || !IsReady(signature, group)) continue;
     const uint32_t own = Missing(signature, group);
     if (own == 0) continue;
     missing += own;

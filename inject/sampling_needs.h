@@ -8,6 +8,7 @@
 #ifndef GPUEXEC_INJECT_SAMPLING_NEEDS_H_
 #define GPUEXEC_INJECT_SAMPLING_NEEDS_H_
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -67,7 +68,10 @@ class SamplingNeeds {
     uint32_t clean_timings = 20;     // That a signature should have before counters begin.
     uint32_t share_percent = 99;     // Of the GPU time that the sampled signatures must make up.
     uint32_t max_void_ranges = 8;    // In a row, of one signature and group: then that pair is given up.
-    uint32_t stale_ranks = 20;       // Calls of Rank without a launch: then a signature is not waited for.
+    // Calls of Rank without a launch after which a signature is not waited for: twice as many as there were from its
+    // first launch to its last one, in these limits. What only a program's beginning launched is not waited for long.
+    uint32_t least_stale_ranks = 4;
+    uint32_t stale_ranks = 20;
   };
   // What the schedule has to know of one group.
   struct GroupSummary {
@@ -88,7 +92,8 @@ class SamplingNeeds {
   [[nodiscard]] bool Allocate(const Options& options, std::span<const GroupKind> kinds);
   // Once, where the groups are known only later: until then there are none, and times are gathered. Before any thread
   // is told of the first counter window.
-  bool SetGroups(std::span<const GroupKind> kinds) noexcept;
+  // `for_all`, as bits: tensor groups that hold other counters too, so that every signature is worth a sample.
+  bool SetGroups(std::span<const GroupKind> kinds, uint32_t for_all = 0) noexcept;
 
   // ------------------------------------------------------------------------------------------- any thread, callbacks
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -126,6 +131,10 @@ class SamplingNeeds {
   void GiveUp(uint32_t place) noexcept;
 
   // ------------------------------------------------------------------------------------------------ the schedule's
+  // From the next Rank on: the share of GPU time that the signatures to be sampled make up.
+  void SetSharePercent(uint32_t percent) noexcept { options_.share_percent = std::min<uint32_t>(percent, 100); }
+  // Whether groups that are for all take signatures without tensor work now.
+  void SetForAll(bool allowed) noexcept { for_all_allowed_.store(allowed, std::memory_order_relaxed); }
   // Puts the signatures into the order of their share of GPU time and picks those that make up the top share, of the
   // whole run so far or of the time since about eight calls ago: what comes late is picked at once and together.
   // Without any time known (timing off) launches stand for time. Meant to be called about four times a second. About n
@@ -172,6 +181,8 @@ class SamplingNeeds {
     // The schedule's: launches and timings at the last Rank, and calls of Rank since they changed.
     uint64_t seen = 0;
     uint32_t stale = 0;
+    uint32_t first_rank = 0;  // In which it was seen, counted from 1; 0: in none.
+    uint32_t last_rank = 0;
     uint64_t weight = 0;  // GPU time, or launches.
     double recent = 0;    // The same, fading.
     double gain = 0;      // Since the last Rank.
@@ -187,17 +198,21 @@ class SamplingNeeds {
   uint32_t SortAndCount() noexcept;
   static bool BySize(const Ranked& a, const Ranked& b) noexcept;
   bool IsReady(const Signature& signature, uint32_t group) const noexcept;
+  bool IsStale(const Signature& signature) const noexcept;
   uint32_t Missing(const Signature& signature, uint32_t group) const noexcept;
 
   Options options_;
   std::array<GroupKind, kMaxSampledGroups> kinds_ = {};
   uint32_t group_count_ = 0;
+  uint32_t for_all_ = 0;
+  std::atomic<bool> for_all_allowed_{true};
   uint32_t mask_ = 0;  // Of places; 0: none.
   std::unique_ptr<Signature[]> places_;
   std::unique_ptr<std::atomic<uint8_t>[]> functions_;
   // The schedule's: all signatures, the largest share first; the first ranked_ make up the top share.
   std::vector<Ranked> order_;
   uint32_t ranked_ = 0;
+  uint32_t ranks_ = 0;  // Calls of Rank.
   uint64_t total_ = 0;
   bool by_time_ = false;
   std::atomic<uint32_t> given_up_groups_{0};

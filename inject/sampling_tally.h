@@ -2,6 +2,7 @@
 #ifndef GPUEXEC_INJECT_SAMPLING_TALLY_H_
 #define GPUEXEC_INJECT_SAMPLING_TALLY_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -34,7 +35,16 @@ struct SamplingTally {
   RunningMean sass_range_ns;
   RunningMean drain_ns;
 
+  // Of a second in which the program runs, the part in which its kernels do, in thousandths (device_load.h).
+  std::atomic<uint32_t> busy_permille{0};
+
   void Spend(uint64_t ns) noexcept { cost_ns.fetch_add(ns, std::memory_order_relaxed); }
+  // What a wait for the device costs the program: while kernels run that were launched before, a program that its GPU
+  // bounds would have waited anyway, one that the GPU waits for loses the time.
+  uint64_t CostOfWait(uint64_t ns) const noexcept {
+    const uint64_t idle_permille = 1000 - std::min(busy_permille.load(std::memory_order_relaxed), 1000u);
+    return ns / 1000 * idle_permille + ns % 1000 * idle_permille / 1000;
+  }
 };
 
 }  // namespace gx::inject

@@ -96,14 +96,14 @@ void CheckGroup(const PlannedGroup& group, const MetricCatalog& catalog) {
       << group.name;
 }
 
-// One group of hardware counters has both.
+// One group has both: of hardware counters, or of tensor paths and then for all signatures.
 void CheckEligibleWarps(const CounterPlan& plan) {
   int groups = 0;
   for (const PlannedGroup& group : plan.groups) {
     const std::set<std::string> metrics(group.metrics.begin(), group.metrics.end());
     if (!metrics.contains("smsp__warps_eligible.sum")) continue;
     ++groups;
-    EXPECT_EQ(group.kind, GroupKind::kHardware);
+    EXPECT_TRUE(group.kind == GroupKind::kHardware || group.is_for_all) << group.name;
     EXPECT_TRUE(metrics.contains("smsp__inst_issued.sum"));
   }
   EXPECT_EQ(groups, 1);
@@ -158,8 +158,10 @@ TEST(CounterPlans, CountTheCommonPathsOfHopperTogether) {
   EXPECT_THAT(
       Group(plan, "tensor").metrics,
       IsSupersetOf({"sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32.sum", "sm__ops_path_tensor_op_hgmma_src_fp16.sum",
-                    "sm__ops_path_tensor_op_igmma_src_int8.sum", "sm__ops_path_tensor_src_fp64.sum"}));
+                    "sm__ops_path_tensor_src_fp8.sum", "sm__ops_path_tensor_src_fp64.sum",
+                    "smsp__warps_eligible.sum", "smsp__inst_issued.sum"}));
   EXPECT_THAT(GroupNames(plan), Not(Contains("light+.2")));
+  EXPECT_THAT(GroupNames(plan), Not(Contains("issue")));
 }
 
 TEST(CounterPlans, NameDramBytesAsTheChipDoes) {

@@ -39,7 +39,7 @@ TEST_F(Sampling, EverySignatureHasThreeSamplesOfEveryCoreGroup) {
   ExpectWindowsApart(capture);
   ExpectSamplesOfTheirLaunches(capture.trace);
   const auto counts = SampleCounts(capture.trace);
-  for (const char* group : {"light+", "sass+", "issue"}) {
+  for (const char* group : {"light+", "sass+", "tensor"}) {
     for (const char* kernel : {"_Z8sampled_0Pf", "_Z8sampled_1Pf", "_Z8sampled_2Pf"}) {
       const auto found = counts.find({group, kernel});
       EXPECT_TRUE(found != counts.end() && found->second >= 3) << group << " of " << kernel;
@@ -79,6 +79,14 @@ TEST_F(Sampling, TensorGroupsAreForKernelsWhoseTensorPipeWasActive) {
   ExpectSamplesOfTheirLaunches(capture.trace);
   EXPECT_THAT(GoodSamples(capture.trace, "tensor"), SizeIs(Ge(3u)));
   const Capture plain = Sample({"sampled", "ms=1500"});
+  EXPECT_THAT(GoodSamples(plain.trace, "light+"), Not(IsEmpty()));
+  // This one holds other counters too.
+  EXPECT_THAT(GoodSamples(plain.trace, "tensor"), Not(IsEmpty()));
+  EXPECT_THAT(GoodSamples(plain.trace, "tensor_bf16"), IsEmpty());
+}
+
+TEST_F(Sampling, WithinABudgetTheFirstRoundTakesNoTensorGroupForOtherKernels) {
+  const Capture plain = Sample({"sampled", "ms=1500"}, {{"GPUEXEC_BUDGET", "1%"}});
   EXPECT_THAT(GoodSamples(plain.trace, "light+"), Not(IsEmpty()));
   EXPECT_THAT(GoodSamples(plain.trace, "tensor"), IsEmpty());
 }

@@ -1127,6 +1127,23 @@ void Patched() {
   }
   if (!cheap.empty()) (void)measure("cheap_together_" + std::to_string(cheap.size()), cheap);
   if (!dear.empty()) (void)measure("dear_together_" + std::to_string(dear.size()), dear);
+  // What leaving one out saves: they share what they patch.
+  std::vector<std::string> left = group.metrics;
+  for (const std::string& metric : dear) {
+    std::vector<std::string> others = group.metrics;
+    std::erase(others, metric);
+    (void)measure("without." + metric, others);
+  }
+  // And several, one after another.
+  for (const char* metric :
+       {"smsp__sass_thread_inst_executed_pred_on.sum", "smsp__sass_data_bytes_mem_global.sum",
+        "smsp__sass_sectors_mem_global.sum", "smsp__sass_thread_inst_executed_op_integer_pred_on.sum",
+        "smsp__sass_thread_inst_executed_op_memory_pred_on.sum",
+        "smsp__sass_thread_inst_executed_op_control_pred_on.sum", "smsp__sass_inst_executed_op_global_ld.sum",
+        "smsp__sass_inst_executed.sum", "smsp__sass_thread_inst_executed.sum"}) {
+    std::erase(left, metric);
+    (void)measure(std::string("and_without.") + metric, left);
+  }
 }
 
 // A session that is stopped, read and started again without a new configuration: what that costs, and whether it
@@ -1207,6 +1224,134 @@ void Restart() {
   _exit(0);  // The image is CUPTI's as long as the object lives.
 }
 
+// Several groups in one configuration, a pass each: whether a start and a stop run one pass after another, over ranges
+// of names of their own, so that a change of group needs no new session. `decode_each`: after every pass, else once.
+// `same_names`: of the ranges of every pass.
+void SeveralPasses(const char* variant, bool decode_each, bool same_names, bool with_sass, bool all_passes) {
+  Lab lab;
+  const std::string at = std::string("passes_") + variant + ".";
+  std::vector<const PlannedGroup*> groups = {&lab.Group(GroupKind::kHardware), &lab.Group(GroupKind::kTensor)};
+  if (with_sass) groups.push_back(&lab.Group(GroupKind::kSass));
+  std::vector<std::string> metrics;
+  for (const PlannedGroup* group : groups) {
+    for (const std::string& metric : group->metrics) {
+      if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end()) metrics.push_back(metric);
+    }
+  }
+  GX_CUPTI_PARAMS(CUpti_RangeProfiler_Enable_Params, enable);
+  enable.ctx = lab.context;
+  if (lab.range.cuptiRangeProfilerEnable(&enable) != CUPTI_SUCCESS) return;
+  int result = 0;
+  const char* call = "";
+  auto config = gx::inject::CounterConfig::Make(lab.host, lab.range, lab.chip, metrics, &result, &call);
+  if (config == nullptr) return;
+  GX_CUPTI_PARAMS(CUpti_Profiler_Host_GetNumOfPasses_Params, passes);
+  passes.configImageSize = config->image().size();
+  passes.pConfigImage = const_cast<uint8_t*>(config->image().data());
+  (void)lab.host.cuptiProfilerHostGetNumOfPasses(&passes);
+  Row(at + "passes", static_cast<double>(passes.numOfPasses), "count", std::to_string(groups.size()) + " groups");
+  constexpr size_t kRanges = 32;
+  auto names = config->MetricPointers();
+  GX_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params, size);
+  size.pRangeProfilerObject = enable.pRangeProfilerObject;
+  size.pMetricNames = names.data();
+  size.numMetrics = names.size();
+  size.maxNumOfRanges = size.maxNumRangeTreeNodes = kRanges;
+  (void)lab.range.cuptiRangeProfilerGetCounterDataSize(&size);
+  std::vector<uint8_t> image(size.counterDataSize);
+  GX_CUPTI_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, initialize);
+  initialize.pRangeProfilerObject = enable.pRangeProfilerObject;
+  initialize.counterDataSize = image.size();
+  initialize.pCounterData = image.data();
+  (void)lab.range.cuptiRangeProfilerCounterDataImageInitialize(&initialize);
+  GX_CUPTI_PARAMS(CUpti_RangeProfiler_SetConfig_Params, set);
+  set.pRangeProfilerObject = enable.pRangeProfilerObject;
+  set.configSize = config->image().size();
+  set.pConfig = config->image().data();
+  set.counterDataImageSize = image.size();
+  set.pCounterDataImage = image.data();
+  set.range = CUPTI_UserRange;
+  set.replayMode = CUPTI_UserReplay;
+  set.maxRangesPerPass = kRanges;
+  set.numNestingLevels = set.minNestingLevel = set.targetNestingLevel = 1;
+  (void)lab.range.cuptiRangeProfilerSetConfig(&set);
+  const auto decode = [&](const std::string& when) {
+    const double begin = Now();
+    GX_CUPTI_PARAMS(CUpti_RangeProfiler_DecodeData_Params, params);
+    params.pRangeProfilerObject = enable.pRangeProfilerObject;
+    const CUptiResult code = lab.range.cuptiRangeProfilerDecodeData(&params);
+    Row(when + "decode", (Now() - begin) * 1e3, "ms",
+        "result " + std::to_string(code) + ", dropped " + std::to_string(params.numOfRangeDropped));
+  };
+  const size_t rounds = all_passes ? passes.numOfPasses + 1 : 1;  // One more: whether it begins again.
+  for (size_t pass = 0; pass < rounds; ++pass) {
+    const std::string when = at + "pass_" + std::to_string(pass) + ".";
+    double begin = Now();
+    GX_CUPTI_PARAMS(CUpti_RangeProfiler_Start_Params, start);
+    start.pRangeProfilerObject = enable.pRangeProfilerObject;
+    const CUptiResult started = lab.range.cuptiRangeProfilerStart(&start);
+    Row(when + "start", (Now() - begin) * 1e3, "ms", "result " + std::to_string(started));
+    for (size_t i = 0; i < 3; ++i) {
+      const std::string name = "r" + std::to_string(same_names ? i : pass * 3 + i);
+      GX_CUPTI_PARAMS(CUpti_RangeProfiler_PushRange_Params, push);
+      push.pRangeProfilerObject = enable.pRangeProfilerObject;
+      push.pRangeName = name.c_str();
+      (void)lab.range.cuptiRangeProfilerPushRange(&push);
+      begin = Now();
+      lab.LaunchAxpy();
+      const double launch = Now() - begin;
+      Must(cudaDeviceSynchronize(), "sync");
+      GX_CUPTI_PARAMS(CUpti_RangeProfiler_PopRange_Params, pop);
+      pop.pRangeProfilerObject = enable.pRangeProfilerObject;
+      const CUptiResult popped = lab.range.cuptiRangeProfilerPopRange(&pop);
+      if (i == 2) Row(when + "launch", launch * 1e3, "ms", "pop " + std::to_string(popped));
+    }
+    begin = Now();
+    GX_CUPTI_PARAMS(CUpti_RangeProfiler_Stop_Params, stop);
+    stop.pRangeProfilerObject = enable.pRangeProfilerObject;
+    const CUptiResult stopped = lab.range.cuptiRangeProfilerStop(&stop);
+    Row(when + "stop", (Now() - begin) * 1e3, "ms",
+        "result " + std::to_string(stopped) + ", pass " + std::to_string(stop.passIndex) + ", all submitted " +
+            std::to_string(stop.isAllPassSubmitted));
+    if (decode_each) decode(when);
+  }
+  if (!decode_each) decode(at);
+  GX_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataInfo_Params, info);
+  info.pCounterDataImage = image.data();
+  info.counterDataImageSize = image.size();
+  (void)lab.range.cuptiRangeProfilerGetCounterDataInfo(&info);
+  for (size_t i = 0; i < info.numTotalRanges; ++i) {
+    GX_CUPTI_PARAMS(CUpti_RangeProfiler_CounterData_GetRangeInfo_Params, range);
+    range.pCounterDataImage = image.data();
+    range.counterDataImageSize = image.size();
+    range.rangeIndex = i;
+    range.rangeDelimiter = "/";
+    (void)lab.range.cuptiRangeProfilerCounterDataGetRangeInfo(&range);
+    std::vector<double> values;
+    const int evaluated = config->Evaluate(image, i, names, &values);
+    std::string text = "evaluated " + std::to_string(evaluated);
+    for (const PlannedGroup* group : groups) {
+      size_t known = 0;
+      for (size_t m = 0; m < metrics.size(); ++m) {
+        const bool in_group =
+            std::find(group->metrics.begin(), group->metrics.end(), metrics[m]) != group->metrics.end();
+        if (in_group && m < values.size() && !std::isnan(values[m])) ++known;
+      }
+      text += ", " + group->name + " " + std::to_string(known) + " of " + std::to_string(group->metrics.size());
+    }
+    Row(at + "range_" + (range.rangeName == nullptr ? "?" : range.rangeName), static_cast<double>(i), "index", text);
+    for (const char* metric : {"smsp__inst_executed.sum", "smsp__sass_inst_executed.sum", "dram__bytes_read.sum"}) {
+      const double value = Value(metrics, {{.order = 0, .values = values}}, 0, metric);
+      if (!std::isnan(value)) Row(at + "range_" + range.rangeName + "." + metric, value, "");
+    }
+  }
+  const double begin = Now();
+  GX_CUPTI_PARAMS(CUpti_RangeProfiler_Disable_Params, disable);
+  disable.pRangeProfilerObject = enable.pRangeProfilerObject;
+  const CUptiResult disabled = lab.range.cuptiRangeProfilerDisable(&disable);
+  Row(at + "disable", (Now() - begin) * 1e3, "ms", "result " + std::to_string(disabled));
+}
+
 struct Fact {
   const char* name;
   void (*body)();
@@ -1227,6 +1372,11 @@ constexpr Fact kFacts[] = {
     {"costs", Costs},
     {"patched", Patched},
     {"restart", Restart},
+    {"passes_each", [] { SeveralPasses("each", true, false, true, true); }},
+    {"passes_end", [] { SeveralPasses("end", false, false, true, true); }},
+    {"passes_same", [] { SeveralPasses("same", true, true, true, true); }},
+    {"passes_hardware", [] { SeveralPasses("hardware", true, false, false, true); }},
+    {"passes_first", [] { SeveralPasses("first", true, false, true, false); }},
     {"per_thread", PerThread},
     {"streams", Streams},
     {"captures", Captures},

@@ -6,16 +6,23 @@ import counter_packets
 
 SAMPLES_WANTED = 3
 _TENSOR_CYCLES = ("sm__pipe_tensor_cycles_active_v2.sum", "sm__pipe_tensor_cycles_active.sum")
+# Packed half-precision arithmetic is counted in the tensor pipe's cycles, two cycles a warp instruction, up to four times
+# that for its threads where lanes are off (inject/tensor_evidence.h).
+_PACKED_HALF = tuple(f"smsp__sass_thread_inst_executed_op_{op}_pred_on.sum" for op in ("hadd", "hmul", "hfma"))
+_MOST_CYCLES_OF_A_THREAD = 4 / 16
 
 
 def tensor_active(trace):
-    """Signatures of which a sample showed the tensor pipe at work."""
-    active = set()
+    """Signatures of which a sample showed the tensor pipe at work, beyond what packed half-precision arithmetic explains."""
+    cycles = {}
     for metric in _TENSOR_CYCLES:
         for signature, values in trace.counters.values_by_signature(metric, only_clean=False).items():
-            if any(not math.isnan(value) and value > 0 for value in values):
-                active.add(signature)
-    return active
+            cycles[signature] = max([cycles.get(signature, 0)] + [value for value in values if not math.isnan(value)])
+    packed = {}
+    for metric in _PACKED_HALF:
+        for signature, values in trace.counters.values_by_signature(metric, only_clean=False).items():
+            packed[signature] = packed.get(signature, 0) + max([0] + [value for value in values if not math.isnan(value)])
+    return {s for s, value in cycles.items() if value > packed.get(s, 0) * _MOST_CYCLES_OF_A_THREAD}
 
 
 def groups_with_paths(trace):
@@ -32,7 +39,7 @@ def groups_with_paths(trace):
 
 def missing_groups(trace, device_id=0):
     """{signature iid: [(group's name, samples)] of planned groups with fewer samples than wanted}, of every signature that was
-    timed. Spare groups are not asked for, tensor groups only where the tensor pipe was at work: all of them, or one that says
+    timed. Spare groups are not asked for, tensor groups only where tensor cores were at work: all of them, or one that says
     which path was taken."""
     groups = [group for group in trace.counters.planned_groups(device_id) if not group.spare]
     if not groups:

@@ -247,6 +247,15 @@ class Bars(unittest.TestCase):
         self.assertAlmostEqual(share, 0.3)
         self.assertEqual([(s, groups) for _, s, groups in lacking], [(1, [("tensor", 2)]), (3, [("light+", 1)])])
 
+    def test_coverage_takes_packed_half_arithmetic_for_no_tensor_work(self):
+        definitions = (signature(1, "gemm") + signature(2, "half2") + window(1, 1, 0, 9)
+                       + group(1, "light+", 1, ["sm__pipe_tensor_cycles_active.sum"])
+                       + group(2, "sass+", 2, ["smsp__sass_thread_inst_executed_op_hfma_pred_on.sum"])
+                       + group(3, "tensor", counter_packets.KIND_TENSOR, ["ops.sum"]) + text(18, packed(4, [1, 2, 3])))
+        samples = batch(1, [1, 2] * 3, [(64,), (64,)] * 3) + batch(2, [1, 2] * 3, [(0,), (1024,)] * 3)
+        missing = coverage.missing_groups(trace_of(definitions + kernels({1: [60], 2: [30]}) + samples))
+        self.assertEqual(missing, {1: [("tensor", 0)], 2: []})
+
     def test_coverage_asks_no_more_tensor_groups_once_the_path_is_known(self):
         tensor = counter_packets.KIND_TENSOR
         definitions = (signature(1, "gemm") + window(1, 1, 0, 9) + group(1, "light+", 1, ["sm__pipe_tensor_cycles_active.sum"])

@@ -286,7 +286,7 @@ TEST(CounterPlanner, CombinesTheCommonPathsWhereThereIsWgmma) {
   EXPECT_THAT(
       Group(hopper, "tensor").metrics,
       IsSupersetOf({"sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32.sum", "sm__ops_path_tensor_op_hgmma_src_fp16.sum",
-                    "sm__ops_path_tensor_op_igmma_src_int8.sum", "sm__ops_path_tensor_src_fp64.sum"}));
+                    "sm__ops_path_tensor_src_fp8.sum", "sm__ops_path_tensor_src_fp64.sum"}));
   std::map<std::string, int> times;
   for (const PlannedGroup& group : hopper.groups) {
     if (group.kind != GroupKind::kTensor) continue;
@@ -350,6 +350,7 @@ TEST(CounterPlanner, PutsEligibleWarpsIntoTheFirstGroupThatHasRoom) {
 TEST(CounterPlanner, GivesEligibleWarpsAGroupOfTheirOwnAtTheEndWhereNoneHasRoom) {
   FakeChip chip;
   chip.room["smsp"] = 3;
+  chip.has = [](const std::string& counter) { return !counter.starts_with("sm__ops_path_tensor_"); };
   const CounterPlan plan = PlanOf(CounterSet::kCore, chip);
   ASSERT_FALSE(plan.groups.empty());
   const PlannedGroup& last = plan.groups.back();
@@ -361,15 +362,21 @@ TEST(CounterPlanner, GivesEligibleWarpsAGroupOfTheirOwnAtTheEndWhereNoneHasRoom)
   EXPECT_EQ(std::count_if(plan.groups.begin(), plan.groups.end(), [](const PlannedGroup& g) { return g.is_spare; }), 1);
 }
 
-TEST(CounterPlanner, NeverPutsWhatRoamsIntoAGroupThatFewLaunchesGet) {
+TEST(CounterPlanner, MakesATensorGroupThatTakesWhatRoamsOneForAllSignatures) {
   FakeChip chip;
   chip.room["smsp"] = 3;  // The tensor groups take none of it.
   const CounterPlan plan = PlanOf(CounterSet::kCore, chip);
+  EXPECT_THAT(GroupNames(plan), Not(Contains("issue")));
+  int groups = 0;
   for (const PlannedGroup& group : plan.groups) {
-    if (group.kind != GroupKind::kHardware) {
-      EXPECT_THAT(group.metrics, Not(Contains("smsp__warps_eligible.sum")));
-    }
+    const bool holds =
+        std::find(group.metrics.begin(), group.metrics.end(), "smsp__warps_eligible.sum") != group.metrics.end();
+    groups += holds ? 1 : 0;
+    EXPECT_EQ(group.is_for_all, holds) << group.name;
+    EXPECT_FALSE(group.is_spare) << group.name;
+    EXPECT_TRUE(!holds || group.kind == GroupKind::kTensor) << group.name;
   }
+  EXPECT_EQ(groups, 1);
 }
 
 // -------------------------------------------------------------------------------------------------- the user's list

@@ -222,7 +222,9 @@ class SamplerTest : public ::testing::Test {
   }
   bool LaunchUntil(const std::function<bool()>& done) {
     return Eventually([&] {
+      // Outside counter windows a launch is timed.
       if (!done()) Launch(kernel_);
+      if (!launches_.armed()) Time(kernel_);
       return done();
     });
   }
@@ -759,7 +761,7 @@ TEST_F(SamplerTest, ARegionThatIsSwitchedEndsTheWindowEvenIfItIsOpenAgain) {
   recording_.Switch(true);
   Launch(kernel_);
   EXPECT_EQ(Pushes(), 1u) << "tracing is on";
-  ASSERT_TRUE(Eventually([&] { return recording_.window_kind() == WindowKind::kCounters && launches_.armed(); }));
+  ASSERT_TRUE(LaunchUntil([&] { return recording_.window_kind() == WindowKind::kCounters && launches_.armed(); }));
   EXPECT_GT(recording_.window_id().load(), window_id + 2);
 }
 
@@ -826,7 +828,7 @@ TEST_F(SamplerTest, AGroupWhoseSessionFailsTwiceIsGivenUp) {
   StartTimed();
   ASSERT_TRUE(LaunchUntil([&] { return Stats().Get(StatId::kCounterSessionsFailed) == 1; }));
   fake_.Fail("RangeProfilerSetConfig", CUPTI_ERROR_UNKNOWN);
-  ASSERT_TRUE(Eventually([&] { return watchdog_.off(); })) << "no group is left";
+  ASSERT_TRUE(LaunchUntil([&] { return watchdog_.off(); })) << "no group is left";
   const auto packet = Written();
   EXPECT_EQ(fake_.Count("RangeProfilerEnable"), 2u);
   EXPECT_EQ(fake_.OpenObjects(), 0u);

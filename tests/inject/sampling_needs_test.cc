@@ -103,6 +103,54 @@ TEST_F(SamplingNeedsTest, WantsTensorGroupsOnlyWhereTheTensorPipeWasAtWork) {
   EXPECT_TRUE(needs_.Wants(place, kTensor));
 }
 
+TEST_F(SamplingNeedsTest, ATensorGroupThatIsForAllTakesTheOthersWhileItMay) {
+  ASSERT_TRUE(needs_.SetGroups(kKinds, 1u << kTensor));
+  const uint32_t place = Add(1, 1, 1000);
+  const uint32_t gemm = Add(2, 2, 1000);
+  needs_.Rank();
+  needs_.SetTensorActive(gemm);
+  needs_.SetForAll(false);
+  EXPECT_FALSE(needs_.Wants(place, kTensor));
+  EXPECT_TRUE(needs_.Wants(gemm, kTensor));
+  EXPECT_EQ(needs_.Summarise().groups[kTensor].signatures, 1u);
+  needs_.SetForAll(true);
+  EXPECT_TRUE(needs_.Wants(place, kTensor));
+  EXPECT_EQ(needs_.Summarise().groups[kTensor].ranges, 6u);
+  needs_.SetTensorPathKnown(gemm);
+  EXPECT_TRUE(needs_.Wants(gemm, kTensor)) << "for its other counters";
+}
+
+TEST_F(SamplingNeedsTest, WhatOnlyTheBeginningLaunchedIsNotWaitedForLong) {
+  const auto launch = [&](uint64_t key) { return Add(key, static_cast<uint32_t>(key), 1000); };
+  const auto waited_for = [&] { return needs_.Summarise().groups[kLight].signatures; };
+  const uint32_t once = launch(1);
+  (void)launch(2);
+  needs_.Rank();
+  EXPECT_EQ(waited_for(), 2u);
+  for (int i = 0; i < 4; ++i) needs_.Rank();
+  EXPECT_EQ(waited_for(), 0u) << "neither has come again";
+  EXPECT_TRUE(needs_.Wants(once, kLight)) << "if it comes, it is sampled";
+  needs_.Rank();
+  (void)launch(2);
+  for (int i = 0; i < 8; ++i) needs_.Rank();
+  EXPECT_EQ(waited_for(), 1u);
+  for (int i = 0; i < 100; ++i) needs_.Rank();
+  EXPECT_EQ(waited_for(), 0u);
+}
+
+TEST_F(SamplingNeedsTest, TakesAnotherShareFromTheNextRankOn) {
+  const uint32_t large = Add(1, 1, 9'700);
+  const uint32_t small = Add(2, 2, 300);
+  needs_.SetSharePercent(96);
+  needs_.Rank();
+  EXPECT_TRUE(needs_.Wants(large, kLight));
+  EXPECT_FALSE(needs_.Wants(small, kLight));
+  needs_.SetSharePercent(99);
+  EXPECT_FALSE(needs_.Wants(small, kLight));
+  needs_.Rank();
+  EXPECT_TRUE(needs_.Wants(small, kLight));
+}
+
 TEST_F(SamplingNeedsTest, PicksTheSignaturesThatMakeUpNinetyNinePerCent) {
   const uint32_t large = Add(1, 1, 9'000);
   const uint32_t small = Add(2, 2, 900);
@@ -221,8 +269,12 @@ TEST_F(SamplingNeedsTest, LaunchesStandForTimeWhereNothingIsTimed) {
 }
 
 TEST_F(SamplingNeedsTest, DoesNotWaitForSignaturesThatAreNotLaunchedAnyMore) {
-  const uint32_t place = Add(1, 1, 1000);
-  for (int i = 0; i < 20; ++i) needs_.Rank();
+  uint32_t place = SamplingNeeds::kNone;
+  for (int i = 0; i < 20; ++i) {
+    place = Add(1, 1, 1000);
+    needs_.Rank();
+  }
+  for (int i = 0; i < 19; ++i) needs_.Rank();
   EXPECT_EQ(needs_.Summarise().groups[kLight].signatures, 1u);
   needs_.Rank();
   EXPECT_EQ(needs_.Summarise().groups[kLight].signatures, 0u);

@@ -54,5 +54,19 @@ TEST(SamplingTally, CostsOfAllThreadsAddUp) {
   EXPECT_EQ(tally.cost_ns.load(), 120'000u);
 }
 
+TEST(SamplingTally, AWaitCostsTheTimeInWhichTheDeviceWouldHaveBeenIdle) {
+  SamplingTally tally;
+  EXPECT_EQ(tally.CostOfWait(1'000'000), 1'000'000u) << "nothing is known of its load";
+  tally.busy_permille.store(250);
+  EXPECT_EQ(tally.CostOfWait(1'000'000), 750'000u);
+  EXPECT_EQ(tally.CostOfWait(3), 2u);
+  tally.busy_permille.store(1000);
+  EXPECT_EQ(tally.CostOfWait(UINT64_MAX), 0u);
+  tally.busy_permille.store(2000);
+  EXPECT_EQ(tally.CostOfWait(UINT64_MAX), 0u);
+  tally.busy_permille.store(0);
+  EXPECT_EQ(tally.CostOfWait(UINT64_MAX), UINT64_MAX);
+}
+
 }  // namespace
 }  // namespace gx::inject
