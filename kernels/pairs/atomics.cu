@@ -83,6 +83,6 @@ const Pair kAtomicsPair = {.name = "atomics",
                            .defect = &kDefect,
                            .cure = &kCure,
                            .term = "uneven",
-                           .what_if = "atomics_privatised"};
+                           .what_if = "atomics_spread"};
 
 }  // namespace gx::kernels

@@ -80,11 +80,7 @@ const Case kCure = {"fp64_cure", "a recurrence on floats, computed in single pre
 
 }  // namespace
 
-const Pair kFp64Pair = {.name = "fp64",
-                        .change = "the type that is computed in",
-                        .defect = &kDefect,
-                        .cure = &kCure,
-                        .term = "useful",
-                        .what_if = "other_type"};
+const Pair kFp64Pair = {
+    .name = "fp64", .change = "the type that is computed in", .defect = &kDefect, .cure = &kCure, .term = "useful"};
 
 }  // namespace gx::kernels

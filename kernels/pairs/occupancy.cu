@@ -76,6 +76,6 @@ const Pair kOccupancyPair = {.name = "occupancy",
                              .defect = &kDefect,
                              .cure = &kCure,
                              .term = "latency",
-                             .what_if = "occupancy_step"};
+                             .what_if = "other_occupancy"};
 
 }  // namespace gx::kernels

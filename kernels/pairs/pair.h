@@ -26,8 +26,8 @@ struct Pair {
   // What the report says of the run with the defect: "launch_bound", "fusable_neighbours". Empty: nothing.
   std::string_view run_finding = {};
   // The change whose saving can be predicted from the defect alone: "coalesced", "no_conflicts", "no_spills",
-  // "no_divergence", "occupancy_step", "full_last_wave", "filled_device", "loads_in_flight", "barriers_split",
-  // "atomics_privatised", "fused", "graph", "other_type". Empty: no prediction.
+  // "no_divergence", "other_occupancy", "full_last_wave", "filled_device", "loads_in_flight", "barriers_split",
+  // "atomics_spread", "fused", "graph". Empty: no prediction.
   std::string_view what_if = {};
 };
 

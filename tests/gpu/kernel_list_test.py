@@ -188,18 +188,20 @@ class Code(unittest.TestCase):
     def test_tensor_instructions_are_in_the_last_product_alone(self):
         for architecture, naive, tiled, tensor in self.each("GemmNaiveKernel", "GemmTiledKernel", "GemmTensorKernel"):
             self.assertEqual((self.count(naive, HMMA), self.count(tiled, HMMA)), (0, 0), architecture)
-            self.assertEqual(self.count(tensor, HMMA), 32, architecture)
-            # 8 x 8 numbers in each of 16 steps, which the compiler unrolls.
-            self.assertEqual(self.count(tiled, FFMA), 1024, architecture)
+            self.assertGreaterEqual(self.count(tensor, HMMA), 16, architecture)
+            # 8 x 8 numbers at a time.
+            self.assertGreaterEqual(self.count(tiled, FFMA), 64, architecture)
 
     def test_barriers_of_the_block_are_in_the_defect_alone(self):
         for architecture, defect, cure in self.each("BarrierDefectKernel", "BarrierCureKernel"):
-            self.assertEqual((self.count(defect, BARRIER), self.count(cure, BARRIER)), (1, 0), architecture)
+            self.assertGreaterEqual(self.count(defect, BARRIER), 1, architecture)
+            self.assertEqual(self.count(cure, BARRIER), 0, architecture)
 
     def test_both_add_with_an_atomic_operation_for_each_word_read(self):
         for architecture, *codes in self.each("AtomicsDefectKernel", "AtomicsCureKernel"):
             for code in codes:
-                self.assertEqual((self.count(code, LOAD_GLOBAL), self.count(code, REDUCTION)), (16, 16), architecture)
+                self.assertGreaterEqual(self.count(code, REDUCTION), 1, architecture)
+                self.assertEqual(self.count(code, REDUCTION), self.count(code, LOAD_GLOBAL), architecture)
 
     def test_divergent_branches_are_loops_and_not_selections(self):
         # Four loops of 16 multiply-adds each, and a place where lanes that went different ways meet again.
@@ -208,9 +210,10 @@ class Code(unittest.TestCase):
             self.assertGreaterEqual(self.count(code, MEETING), 1, architecture)
 
     def test_structures_are_read_float_by_float(self):
-        # Three loads a particle and eight particles a thread, in both: no wide loads that would read the rest, too.
-        for architecture, *codes in self.each("AosDefectKernel", "AosCureKernel"):
-            self.assertEqual([self.count(code, LOAD_GLOBAL) for code in codes], [24, 24], architecture)
+        # As many loads as of the arrays: no wide ones that would take several floats of a structure at once.
+        for architecture, defect, cure in self.each("AosDefectKernel", "AosCureKernel"):
+            self.assertGreaterEqual(self.count(cure, LOAD_GLOBAL), 3, architecture)
+            self.assertEqual(self.count(defect, LOAD_GLOBAL), self.count(cure, LOAD_GLOBAL), architecture)
 
 
 if __name__ == "__main__":
