@@ -1,5 +1,5 @@
 // Less evidence never explains more: whatever is left out, the residual does not shrink, and time moves towards softer
-// terms, unexplained and unmeasured.
+// terms, unexplained and unmeasured. Nor does the evidence of another kernel.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -138,6 +138,26 @@ TEST(LadderDeletion, AnAssumedLatencyIsSofterThanAMeasuredOne) {
     assumed += less.Term(TermKind::kLatency).ns > 0 ? 1 : 0;
   }
   EXPECT_GT(assumed, 0);
+}
+
+// The counters of one kernel do not explain the time of another.
+TEST(LadderPlacebo, CountersOfAnotherKernelViolateOrFailClosureOrLeaveMuchUnexplained) {
+  const LadderInput kernels[] = {TracedCopy(),   Strided(), ConflictsUnderDram(), ConflictsThatBind(), HalfGrid(),
+                                 SlotsPlusOne(), Latency(), ThrottledGemm(),      HotSlice(),          Tiny()};
+  int pairs = 0;
+  int caught = 0;
+  for (const LadderInput& timed : kernels) {
+    for (const LadderInput& counted : kernels) {
+      if (&timed == &counted) continue;
+      LadderInput input = counted;
+      input.time_ns = timed.time_ns;
+      const Ladder ladder = Computed(input);
+      ++pairs;
+      const bool unexplained = ladder.UnexplainedNs() >= 0.3 * ladder.time_ns;
+      caught += ladder.violation.has_value() || ladder.other_regime || unexplained ? 1 : 0;
+    }
+  }
+  EXPECT_GE(caught, pairs * 9 / 10) << caught << " of " << pairs;
 }
 
 // What stands with each set of counters, on a kernel that latency, a queue and synchronisation make long.
