@@ -36,6 +36,7 @@ constexpr char kUsage[] =
     "expected\n"
     "  --all         runs every case: those of a plain run, and the pairs of a defect and its cure (about a minute)\n"
     "  --case NAME   runs this case only; may be given again, or as a list: axpy,triad; pairs: all cases of pairs\n"
+    "  --ceilings    no cases: measures what the GPU sustains; see gx-kernels --ceilings --help\n"
     "  --size N      instead of each case's own size\n"
     "  --repeat N    instead of each case's own number of repetitions\n"
     "\n"
