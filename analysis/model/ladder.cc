@@ -91,6 +91,12 @@ class Builder {
     ns.has_value() ? Set(kind, *ns) : SetUnmeasured(kind);
   }
 
+  // Unevenness that is assumed proves nothing.
+  TermClass ClassOfStep(TermKind kind) const {
+    const bool assumed = kind == TermKind::kUneven && ladder_.rungs.assumes_equal_blocks;
+    return assumed ? TermClass::kModelled : ClassOf(kind);
+  }
+
   void SetResiduals() {
     const Rungs& rungs = ladder_.rungs;
     if (rungs.at(Rung::kUseful).has_value()) {
@@ -127,11 +133,11 @@ class Builder {
       if (!rungs.at(step.rung).has_value()) continue;
       const double ns = rungs.Ns(step.rung);
       if (ns > input_.time_ns) {
-        Set(step.term, input_.time_ns - below_ns);
+        Set(step.term, input_.time_ns - below_ns, ClassOfStep(step.term));
         ladder_.violation = Violation{step.rung, ns - input_.time_ns};
         return false;
       }
-      if (step.measured) Set(step.term, ns - below_ns);
+      if (step.measured) Set(step.term, ns - below_ns, ClassOfStep(step.term));
       below_ns = ns;
     }
     return true;
@@ -198,7 +204,7 @@ class Builder {
   // The busiest resource of a kind that `wanted` takes, if it is busy for `ratio` of the active time.
   template <typename Wanted>
   std::optional<ResourceKind> BusyResource(double ratio, const Wanted& wanted) const {
-    const double clock_ratio = input_.clocks.max_hz / TimedHz(input_.clocks);
+    const double clock_ratio = ClockRatio(input_.clocks).value_or(1);
     std::optional<ResourceKind> kind;
     double longest_ns = ratio * ladder_.active_ns;
     for (const LadderResource& resource : input_.resources) {
@@ -250,6 +256,11 @@ class Builder {
 
 }  // namespace
 
+std::optional<double> ClockRatio(const LadderClocks& clocks) noexcept {
+  if (!clocks.timed_hz.has_value()) return std::nullopt;
+  return std::max(1.0, clocks.max_hz / *clocks.timed_hz);
+}
+
 double Ladder::ClassNs(TermClass term_class) const {
   double sum_ns = 0;
   for (const LadderTerm& term : terms) sum_ns += term.term_class == term_class ? term.ns : 0;
@@ -262,9 +273,8 @@ double Ladder::WeakNs() const { return ClassNs(TermClass::kAttributed) + Unexpla
 
 absl::StatusOr<Ladder> ComputeLadder(const LadderInput& input) {
   if (absl::Status status = CheckInput(input); !status.ok()) return status;
-  RungInput rung_input{.compulsory_ns = input.compulsory_ns};
-  if (input.clocks.timed_hz.has_value()) rung_input.clock_ratio = input.clocks.max_hz / TimedHz(input.clocks);
-  const absl::StatusOr<Rungs> rungs = ComputeRungs(input.resources, rung_input);
+  const absl::StatusOr<Rungs> rungs =
+      ComputeRungs(input.resources, {.clock_ratio = ClockRatio(input.clocks), .compulsory_ns = input.compulsory_ns});
   if (!rungs.ok()) return rungs.status();
   return Builder(input, *rungs).Build();
 }

@@ -37,6 +37,9 @@ struct LadderClocks {
   std::optional<double> counted_hz = std::nullopt;
 };
 
+// Maximum over timed SM clock, 1 or more; absent where the timed one is unmeasured.
+[[nodiscard]] std::optional<double> ClockRatio(const LadderClocks& clocks) noexcept;
+
 // sm__cycles_active: of the SM that was active longest, and the mean, which counts SMs that never were.
 struct ActiveCycles {
   double max = 0;

@@ -36,10 +36,6 @@ absl::Status CheckBlocks(absl::string_view least_field, int64_t least, absl::str
                     absl::StrCat("at least ", least_field));
 }
 
-double ClockRatio(const LadderInput& input) {
-  return std::max(1.0, input.clocks.max_hz / input.clocks.timed_hz.value_or(input.clocks.max_hz));
-}
-
 }  // namespace
 
 std::optional<double> UncontendedNs(const Ladder& ladder, std::optional<double> uncontended_ratio) {
@@ -136,6 +132,10 @@ LadderChange NoThrottling() { return {.clock_ratio = 1, .only_removes_work = tru
 absl::StatusOr<WhatIf> ComputeFused(const FusedInput& input) {
   if (absl::Status status = CheckNotNegative("saved_dram_ns", input.saved_dram_ns); !status.ok()) return status;
   if (absl::Status status = CheckNotNegative("saved_l2_ns", input.saved_l2_ns); !status.ok()) return status;
+  for (const void* part : {static_cast<const void*>(input.producer), static_cast<const void*>(input.producer_ladder),
+                           static_cast<const void*>(input.consumer), static_cast<const void*>(input.consumer_ladder)}) {
+    if (part == nullptr) return absl::InvalidArgumentError("fused kernels: got one, expected producer and consumer");
+  }
   const Ladder& producer = *input.producer_ladder;
   const Ladder& consumer = *input.consumer_ladder;
   WhatIf result;
@@ -147,7 +147,7 @@ absl::StatusOr<WhatIf> ComputeFused(const FusedInput& input) {
   for (const LadderInput* kernel : {input.producer, input.consumer}) {
     for (const LadderResource& resource : kernel->resources) {
       double& sum_ns = sustained_ns[static_cast<size_t>(resource.kind)];
-      sum_ns += SustainedNs(resource, ClockRatio(*kernel));
+      sum_ns += SustainedNs(resource, ClockRatio(kernel->clocks).value_or(1));
     }
   }
   // At the rate that both sustained together.

@@ -19,8 +19,8 @@
 
 namespace gx::model {
 
-// X of another phi (UncontendedRatio with an UncontendedChange), at the active cycles as they are. Absent where the ladder
-// has no X or there is no other phi: then X stays what it is.
+// X of another phi (UncontendedRatio with an UncontendedChange), at the active cycles as they are. Absent where the
+// ladder has no X or there is no other phi: then X stays what it is.
 [[nodiscard]] std::optional<double> UncontendedNs(const Ladder& ladder, std::optional<double> uncontended_ratio);
 
 // Perfect coalescing, no conflicts, no divergence, no write-back excess, no spills. Spills gone may cost occupancy:

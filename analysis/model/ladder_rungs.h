@@ -46,7 +46,8 @@ struct Rungs {
   bool clock_measured = false;
   bool busiest_measured = false;
   bool ceiling_measured = false;
-  // R4's binding resource has its busiest instance from the assumption that blocks are equal.
+  // R4's binding resource has its busiest instance from the assumption that blocks are equal: R4 is no bound then, and
+  // a time below it says that they are not.
   bool assumes_equal_blocks = false;
   // R0 was stated above R1 (data that were in the cache already, another operation) and is taken as R1.
   bool compulsory_capped = false;

@@ -67,12 +67,9 @@ absl::StatusOr<WhatIf> ComputeWhatIf(const LadderInput& input, const Ladder& lad
   const double busy_ns = std::max(ladder.floor_ns, std::min(uncontended_ns, active_ns));
   if (!(busy_ns > 0)) return Without(NoPrediction::kNoFloor);
 
-  RungInput rung_input{.clock_ratio = change.clock_ratio};
-  if (!rung_input.clock_ratio.has_value() && input.clocks.timed_hz.has_value()) {
-    rung_input.clock_ratio = std::max(1.0, input.clocks.max_hz / *input.clocks.timed_hz);
-  }
   const LadderResources& resources = change.resources.has_value() ? *change.resources : input.resources;
-  const absl::StatusOr<Rungs> rungs = ComputeRungs(resources, rung_input);
+  const absl::StatusOr<Rungs> rungs = ComputeRungs(
+      resources, {.clock_ratio = change.clock_ratio.has_value() ? change.clock_ratio : ClockRatio(input.clocks)});
   if (!rungs.ok()) return rungs.status();
 
   // As they are, R5 over 1 - i and X over 1 - i_X are at most the time that SMs are there.

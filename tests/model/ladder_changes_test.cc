@@ -113,6 +113,7 @@ TEST(LadderChanges, AFusedConsumerReadsWhatIsStillThere) {
   EXPECT_GE(fused->interval_ns.high, fused->time_ns);
   // Nothing saved but a launch.
   EXPECT_NEAR(ComputeFused({&pass, &ladder, &pass, &ladder, 0, 0})->time_ns, 23000, 1);
+  EXPECT_FALSE(ComputeFused({&pass, &ladder, nullptr, &ladder, 0, 0}).ok());
   EXPECT_FALSE(ComputeFused({&pass, &ladder, &pass, &ladder, -1, 0}).ok());
 }
 

@@ -269,7 +269,7 @@ TEST(LadderDegrade, WithoutMaximaUnevenIsUnmeasuredAndBlocksMayBeTakenAsEqual) {
     resource.assumes_equal_blocks = true;
   }
   const Ladder ladder = Computed(input);
-  EXPECT_EQ(ladder.Term(TermKind::kUneven).term_class, TermClass::kProven);
+  EXPECT_EQ(ladder.Term(TermKind::kUneven).term_class, TermClass::kModelled);
   EXPECT_TRUE(ladder.rungs.assumes_equal_blocks);
 }
 
