@@ -160,7 +160,7 @@ TEST(LadderPlacebo, CountersOfAnotherKernelViolateOrFailClosureOrLeaveMuchUnexpl
   EXPECT_GE(caught, pairs * 9 / 10) << caught << " of " << pairs;
 }
 
-// What stands with each set of counters, on a kernel that latency, a queue and synchronisation make long.
+// What stands with each set of counters, on a kernel that latency, a queue and synchronisation make long: `lean`.
 LadderInput Mixed() {
   LadderInput input =
       Input(100000, {Resource(ResourceKind::kDram, 20000, 30000, 31000, 0.93),
@@ -190,7 +190,24 @@ LadderInput Light() {
   return input;
 }
 
-TEST(LadderDegrade, FullExplainsMostOfIt) {
+// Ports and fabric are in `full` only.
+LadderInput Full() {
+  LadderInput input = Mixed();
+  input.resources.Set(Even(ResourceKind::kSmPort, 30000));
+  input.resources.Set(Resource(ResourceKind::kL2Fabric, 20000, 40000, 68000, 0.95));
+  return input;
+}
+
+TEST(LadderDegrade, LeanLacksPortsAndFabricAndLeavesTheirTimeToSofterTerms) {
+  const Ladder full = Computed(Full());
+  const Ladder lean = Computed(Mixed());
+  EXPECT_EQ(full.rungs.at(Rung::kCeiling)->binding, ResourceKind::kL2Fabric);
+  EXPECT_EQ(lean.rungs.at(Rung::kCeiling)->binding, ResourceKind::kL1Data);
+  EXPECT_GE(*lean.residual_ns, *full.residual_ns);
+  EXPECT_GT(lean.WeakNs(), full.WeakNs());
+}
+
+TEST(LadderDegrade, LeanHasEveryTerm) {
   const Ladder ladder = Computed(Mixed());
   EXPECT_EQ(*ladder.residual_ns, 80000);
   for (const TermKind kind : {TermKind::kExcess, TermKind::kIdle, TermKind::kSync, TermKind::kLatency, TermKind::kQueue,

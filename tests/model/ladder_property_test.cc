@@ -40,8 +40,9 @@ TEST(LadderProperties, TermsAreNotNegativeAndSumToTheTime) {
 // Any double at any place: refused, or a ladder like any other.
 TEST(LadderProperties, ExtremeInputIsRefusedOrSumsToo) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   constexpr double kExtremes[] = {0,     -0.0,  -1,       1,      1e-320,    1e-300,     1e9,
-                                  1e150, 1e300, 1.79e308, -1e300, kInfinity, -kInfinity, std::nan("")};
+                                  1e150, 1e300, 1.79e308, -1e300, kInfinity, -kInfinity, kNan};
   RandomLadders random(17);
   const auto spoil = [&](double* value) {
     if (random.OneIn(20)) *value = kExtremes[random.Below(std::size(kExtremes))];

@@ -84,7 +84,7 @@ TEST(Shapley, IsTheMeanOverAllOrdersAndSumsToTheTotal) {
 }
 
 TEST(Shapley, RefusesAnythingButSubsetsOfFiveFactors) {
-  for (const size_t size : {0, 3, 33, 64}) {
+  for (const size_t size : {0U, 3U, 33U, 64U}) {
     const std::vector<double> figures(size, 1);
     const auto shapley = ShapleyValues(figures);
     ASSERT_FALSE(shapley.ok()) << size;
