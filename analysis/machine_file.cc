@@ -314,6 +314,11 @@ absl::Status CheckMachineFile(const v1::MachineFile& machine) {
 }
 
 absl::StatusOr<v1::MachineFile> ReadMachineFile(const std::string& path) {
+  if (absl::EndsWith(path, ".json")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Printable(path),
+                     ": expected a machine file as 'gx-kernels --ceilings' writes it with -o, got JSON by its name"));
+  }
   v1::MachineFile machine;
   if (absl::Status status = ReadMessageFile(path, &machine); !status.ok()) return status;
   if (absl::Status status = CheckMachineFile(machine); !status.ok()) {

@@ -20,8 +20,9 @@ namespace gx::analysis {
 // MachineFile.format_version that is read.
 inline constexpr uint64_t kMachineFormatVersion = 1;
 
-// A file in any form of ReadMessageFile (analysis/manifest/message_file.h), checked. NotFound: it cannot be read.
-// InvalidArgument: it is no machine file, or one whose figures do not hold together; the message says which.
+// A file in binary or text form (analysis/manifest/message_file.h; no JSON, which is for others), checked. NotFound: it
+// cannot be read. InvalidArgument: it is no machine file, or one whose figures do not hold together; the message says
+// which.
 absl::StatusOr<gpuexec::v1::MachineFile> ReadMachineFile(const std::string& path);
 
 // Pure; any thread. InvalidArgument as above, without the file's name.

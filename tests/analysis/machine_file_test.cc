@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/ceilings/machine_record.h"
 #include "tests/support/proto_matchers.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -182,6 +183,30 @@ TEST(MachineFileCheck, KeepsResourcesThatItDoesNotKnow) {
   EXPECT_THAT(CheckMachineFile(machine), IsOk());
 }
 
+// Both compute the slope of the same samples, in code of their own.
+TEST(MachineFileRead, TakesWhatGxKernelsWrites) {
+  namespace kernels = gx::kernels;
+  kernels::MachineRecord record;
+  record.device.name = "NVIDIA H200";
+  record.device.attributes = {{kernels::device_attributes_field::kComputeCapabilityMajor, 9},
+                              {kernels::device_attributes_field::kMultiprocessorCount, 132}};
+  kernels::Ceiling ceiling;
+  ceiling.resource = kernels::ceiling_resource::kL2;
+  ceiling.path = kernels::ceiling_path::kThread;
+  ceiling.unit = kernels::work_unit::kByte;
+  ceiling.check = {1, 0, 0};
+  // Samples without round numbers, of which the middle two of four count.
+  ceiling.points = {{1.5e9, {301234.5, 300000.25, 299999.125, 301111.75}, {1.79e9, 1.83e9, 1.811e9, 1.97e9}},
+                    {3.1e9, {640000.5, 639999.25, 641234.125, 650000.75}, {1.61e9, 1.65e9, 1.633e9, 1.98e9}}};
+  record.ceilings = {ceiling};
+  const TempDir folder;
+  Write(folder.File("machine.pb"), kernels::MachineMessage(record).Wire());
+  const absl::StatusOr<MachineFile> machine = ReadMachineFile(folder.File("machine.pb"));
+  ASSERT_THAT(machine, IsOk());
+  ASSERT_THAT(machine->ceiling(), SizeIs(1));
+  EXPECT_TRUE(machine->ceiling(0).slope().has_work_per_sm_cycle());
+}
+
 TEST(MachineFileRead, GivesWhatWasWritten) {
   const TempDir folder;
   Write(folder.File("machine.pb"), H200());
@@ -214,6 +239,15 @@ TEST(MachineFileRead, DamagedFilesAreRefusedByName) {
     EXPECT_THAT(machine, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(path)));
   }
   EXPECT_GT(refused, damaged.size() / 4);
+}
+
+TEST(MachineFileRead, TakesTextButNoJson) {
+  const TempDir folder;
+  Write(folder.File("machine.textproto"), H200().DebugString());
+  EXPECT_THAT(ReadMachineFile(folder.File("machine.textproto")), IsOk());
+  Write(folder.File("machine.json"), std::string("{\"format_version\": \"1\"}"));
+  EXPECT_THAT(ReadMachineFile(folder.File("machine.json")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("with -o")));
 }
 
 TEST(MachineFileRead, AnotherMessageIsRefused) {
