@@ -5,7 +5,6 @@ namespace gx::kernels {
 namespace {
 
 constexpr unsigned kBlockThreads = 256;
-constexpr unsigned kBlocksPerSm = 8;
 constexpr unsigned kUnroll = 8;
 
 }  // namespace
@@ -24,7 +23,9 @@ __global__ void __launch_bounds__(kBlockThreads)
 }
 
 void MeasureAtomics(Bench& bench) {
-  const uint64_t grid = uint64_t{bench.sm_count()} * kBlocksPerSm;
+  bench.Begin("l2 atomics");
+  const uint64_t grid = bench.ResidentBlocks(reinterpret_cast<const void*>(AtomicKernel), kBlockThreads, 0);
+  if (grid == 0) return;
   const uint64_t lanes = grid * kBlockThreads;
   struct Pattern {
     const char* name;

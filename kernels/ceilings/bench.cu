@@ -137,6 +137,16 @@ std::optional<double> Bench::ReadClock() {
          static_cast<double>(probe.end_ns - probe.start_ns) * kNsPerSecond;
 }
 
+uint64_t Bench::ResidentBlocks(const void* kernel, uint64_t block, size_t shared_bytes) {
+  int per_sm = 0;
+  if (!Ok(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, static_cast<int>(block), shared_bytes),
+          "cudaOccupancyMaxActiveBlocksPerMultiprocessor")) {
+    return 0;
+  }
+  if (per_sm <= 0) Fail("no block of the kernel fits on an SM");
+  return uint64_t{sm_count()} * static_cast<uint64_t>(per_sm);
+}
+
 std::optional<double> Bench::TimeOnce(const Workload& workload, uint64_t units) {
   if (!Ok(cudaMemsetAsync(probe_, 0, sizeof(ClockProbe), stream_), "cudaMemsetAsync") ||
       !Ok(cudaEventRecord(start_, stream_), "cudaEventRecord") || !workload.launch(units) ||

@@ -91,6 +91,9 @@ class Bench {
               "launch");
   }
 
+  // Blocks of this kernel that the device holds at a time, so that a grid of as many runs as one wave; 0 after a
+  // failure.
+  uint64_t ResidentBlocks(const void* kernel, uint64_t block, size_t shared_bytes);
   // Calibrates, then takes kSamples at both sizes in turn. Absent after a failure that is reported.
   std::optional<Measured> Measure(const Workload& workload);
   // One launch of `units`, by events. Absent after a failure.

@@ -120,9 +120,8 @@ uint32_t ExpectedSum(CacheLevel level, uint64_t tile_words, uint64_t tiles, uint
 }
 
 template <CacheLevel kLevel, typename Element>
-void MeasureCache(Bench& bench, const BenchArray<uint32_t>& words, uint64_t footprint_bytes, unsigned blocks_per_sm) {
+void MeasureCache(Bench& bench, const BenchArray<uint32_t>& words, uint64_t footprint_bytes) {
   const uint64_t tiles = footprint_bytes / (kTileElements * sizeof(Element));
-  const uint64_t grid = uint64_t{bench.sm_count()} * blocks_per_sm;
   const std::string name = LevelName(kLevel);
   bench.Begin(name + " " + std::to_string(sizeof(Element)) + " bytes an access, footprint " +
               std::to_string(footprint_bytes) + " bytes");
@@ -140,6 +139,8 @@ void MeasureCache(Bench& bench, const BenchArray<uint32_t>& words, uint64_t foot
                 "cudaFuncSetAttribute")) {
     return;
   }
+  const uint64_t grid = bench.ResidentBlocks(reinterpret_cast<const void*>(kernel), kBlockThreads, shared_bytes);
+  if (grid == 0) return;
   const BenchArray<uint32_t> sums(bench, grid * kBlockThreads);
   if (!sums || !bench.Poison(sums.data(), sums.bytes())) return;
   Workload workload;
@@ -176,11 +177,10 @@ void MeasureCache(Bench& bench, const BenchArray<uint32_t>& words, uint64_t foot
 }
 
 template <CacheLevel kLevel>
-void MeasureAccesses(Bench& bench, const BenchArray<uint32_t>& words, uint64_t footprint_bytes,
-                     unsigned blocks_per_sm) {
-  MeasureCache<kLevel, uint32_t>(bench, words, footprint_bytes, blocks_per_sm);
-  MeasureCache<kLevel, uint2>(bench, words, footprint_bytes, blocks_per_sm);
-  MeasureCache<kLevel, uint4>(bench, words, footprint_bytes, blocks_per_sm);
+void MeasureAccesses(Bench& bench, const BenchArray<uint32_t>& words, uint64_t footprint_bytes) {
+  MeasureCache<kLevel, uint32_t>(bench, words, footprint_bytes);
+  MeasureCache<kLevel, uint2>(bench, words, footprint_bytes);
+  MeasureCache<kLevel, uint4>(bench, words, footprint_bytes);
 }
 
 }  // namespace
@@ -196,18 +196,17 @@ void MeasureCaches(Bench& bench) {
                     static_cast<uint32_t>(words.count()))) {
     return;
   }
-  MeasureCache<CacheLevel::kL2, uint4>(bench, words, half / 4, 8);
-  MeasureCache<CacheLevel::kL2, uint4>(bench, words, half / 2, 8);
-  MeasureAccesses<CacheLevel::kL2>(bench, words, half, 8);
+  MeasureCache<CacheLevel::kL2, uint4>(bench, words, half / 4);
+  MeasureCache<CacheLevel::kL2, uint4>(bench, words, half / 2);
+  MeasureAccesses<CacheLevel::kL2>(bench, words, half);
   // More than half: on GPUs whose L2 has two halves that keep copies of each other's lines this may not fit.
-  MeasureCache<CacheLevel::kL2, uint4>(bench, words, 2 * half, 8);
+  MeasureCache<CacheLevel::kL2, uint4>(bench, words, 2 * half);
   constexpr uint64_t kKiB = 1024;
-  MeasureAccesses<CacheLevel::kL1>(bench, words, 32 * kKiB, 8);
-  MeasureCache<CacheLevel::kL1, uint4>(bench, words, 64 * kKiB, 8);
-  MeasureCache<CacheLevel::kL1, uint4>(bench, words, 128 * kKiB, 8);
-  // Shared memory of all resident blocks together, so fewer blocks.
-  MeasureAccesses<CacheLevel::kShared>(bench, words, 32 * kKiB, 4);
-  MeasureCache<CacheLevel::kShared, uint4>(bench, words, 64 * kKiB, 2);
+  MeasureAccesses<CacheLevel::kL1>(bench, words, 32 * kKiB);
+  MeasureCache<CacheLevel::kL1, uint4>(bench, words, 64 * kKiB);
+  MeasureCache<CacheLevel::kL1, uint4>(bench, words, 128 * kKiB);
+  MeasureAccesses<CacheLevel::kShared>(bench, words, 32 * kKiB);
+  MeasureCache<CacheLevel::kShared, uint4>(bench, words, 64 * kKiB);
 }
 
 }  // namespace gx::kernels

@@ -146,8 +146,10 @@ void MeasureMix(Bench& bench, const Arrays& arrays, const char* name, double rea
   for (const bool persistent : {true, false}) {
     const std::string variant = std::string(name) + (persistent ? "_persistent" : "_block_a_tile");
     bench.Begin("dram " + variant);
-    const auto grid_of = [&](uint64_t tiles) { return persistent ? uint64_t{bench.sm_count()} * kBlocksPerSm : tiles; };
-    if (!bench.Poison(arrays.out.data(), arrays.out.bytes()) ||
+    const uint64_t resident_blocks =
+        bench.ResidentBlocks(reinterpret_cast<const void*>(StreamKernel<kMix>), kBlockThreads, 0);
+    const auto grid_of = [&](uint64_t tiles) { return persistent ? std::min(resident_blocks, tiles) : tiles; };
+    if (resident_blocks == 0 || !bench.Poison(arrays.out.data(), arrays.out.bytes()) ||
         !bench.Poison(arrays.sums.data(), arrays.sums.bytes())) {
       return;
     }
@@ -190,11 +192,8 @@ void MeasureDram(Bench& bench) {
   const uint64_t tiles =
       std::min<uint64_t>(uint64_t{4} << 30, bench.device().totalGlobalMem / 8) / (kTileElements * kElementBytes);
   const uint64_t elements = tiles * kTileElements;
-  const Arrays arrays{{bench, elements},
-                      {bench, elements},
-                      {bench, elements},
-                      {bench, std::max<uint64_t>(tiles, bench.sm_count() * kBlocksPerSm) * kWarpsPerBlock},
-                      {bench, 2}};
+  const Arrays arrays{
+      {bench, elements}, {bench, elements}, {bench, elements}, {bench, tiles * kWarpsPerBlock}, {bench, 2}};
   if (!arrays.ok()) return;
   for (const auto& [array, seed] : {std::pair(&arrays.a, kSeedA), std::pair(&arrays.b, kSeedB)}) {
     if (!bench.Launch(FillStream, bench.sm_count() * kBlocksPerSm, kBlockThreads, 0, seed, array->data(), elements)) {

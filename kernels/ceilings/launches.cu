@@ -66,15 +66,8 @@ bool MakeGraph(Bench& bench, const KernelShape& shape, uint64_t nodes, Graph* gr
          bench.Ok(cudaGraphUpload(graph->executable, bench.stream()), "cudaGraphUpload");
 }
 
-// Blocks that the device holds of a shape; 0 after a failure.
 uint64_t ResidentBlocks(Bench& bench, const void* kernel, const KernelShape& shape) {
-  int per_sm = 0;
-  if (!bench.Ok(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, static_cast<int>(shape.block_x),
-                                                              shape.dynamic_shared_memory_bytes),
-                "cudaOccupancyMaxActiveBlocksPerMultiprocessor")) {
-    return 0;
-  }
-  return uint64_t{bench.sm_count()} * static_cast<uint64_t>(per_sm);
+  return bench.ResidentBlocks(kernel, shape.block_x, shape.dynamic_shared_memory_bytes);
 }
 
 std::string NameOf(Bench& bench, const void* kernel) {
@@ -205,14 +198,15 @@ void MeasureKernelTimings(Bench& bench) {
       }
     }
   }
-  // The same work in 1 to 64 waves, then four times as much: what grows with waves and what with time.
+  // The same work in few and in many waves, then four times as much: what grows with waves and what with time. Numbers
+  // of waves that no other kernel has, so that a trace's records are told apart by their grid.
   struct Chain {
     uint64_t waves;
     uint64_t steps;
   };
+  constexpr Chain kChains[] = {{1, 2048}, {4, 512}, {16, 128}, {64, 32}, {2, 4096}, {32, 256}, {128, 64}};
   for (const uint64_t block : {uint64_t{64}, uint64_t{256}, uint64_t{1024}}) {
-    for (const Chain& chain : {Chain{1, 2048}, Chain{4, 512}, Chain{16, 128}, Chain{64, 32}, Chain{1, 8192},
-                               Chain{64, 128}, Chain{256, 32}}) {
+    for (const Chain& chain : kChains) {
       MeasureChainKernel(bench, chain.waves, block, chain.steps);
     }
   }

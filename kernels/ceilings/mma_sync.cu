@@ -10,7 +10,6 @@ namespace gx::kernels {
 namespace {
 
 constexpr unsigned kBlockThreads = 256;
-constexpr unsigned kBlocksPerSm = 2;
 // Independent products of a warp.
 constexpr unsigned kProducts = 4;
 // Pairs of a product and the same with A's sign changed, so that sums stay small and exact in every type.
@@ -212,7 +211,8 @@ void MeasureMma(Bench& bench, EnumValue resource, const char* variant, int min_c
                         "." + std::to_string(min_capability % 10) + ", this binary has it for " +
                         std::to_string(attributes.ptxVersion));
   }
-  const uint64_t grid = uint64_t{bench.sm_count()} * kBlocksPerSm;
+  const uint64_t grid = bench.ResidentBlocks(reinterpret_cast<const void*>(MmaKernel<Kind>), kBlockThreads, 0);
+  if (grid == 0) return;
   const uint64_t results = grid * kBlockThreads * kProducts * Kind::kResults;
   const BenchArray<typename Kind::Result> out(bench, results);
   if (!out || !bench.Poison(out.data(), out.bytes())) return;

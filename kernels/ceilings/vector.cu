@@ -13,7 +13,6 @@ namespace gx::kernels {
 namespace {
 
 constexpr unsigned kBlockThreads = 256;
-constexpr unsigned kBlocksPerSm = 4;
 // Independent chains of a thread: with eight warps a scheduler, more than any latency needs.
 constexpr unsigned kChains = 8;
 // Steps between two checks of the loop: its own instructions are 2 % of the work or less.
@@ -199,15 +198,14 @@ constexpr uint32_t kFactor = 0x85EBCA6Bu;
 // Threads whose chains are computed again on the host, step by step.
 constexpr uint64_t kCheckedThreads = 8;
 
-uint64_t GridOf(const Bench& bench) { return uint64_t{bench.sm_count()} * kBlocksPerSm; }
-
-Ceiling VectorCeiling(const Bench& bench, EnumValue resource, EnumValue unit, const char* variant) {
+// The grid is as many blocks as fit; 0 after a failure.
+Ceiling VectorCeiling(Bench& bench, const void* kernel, EnumValue resource, EnumValue unit, const char* variant) {
   Ceiling ceiling;
   ceiling.resource = resource;
   ceiling.path = ceiling_path::kThread;
   ceiling.unit = unit;
   ceiling.variant = variant;
-  ceiling.grid_blocks = GridOf(bench);
+  ceiling.grid_blocks = bench.ResidentBlocks(kernel, kBlockThreads, 0);
   ceiling.block_threads = kBlockThreads;
   return ceiling;
 }
@@ -222,7 +220,8 @@ double ExpectedValue(uint64_t chain, unsigned lanes) {
 template <typename Kind>
 void MeasureKind(Bench& bench, EnumValue resource, EnumValue unit, const char* variant, double operations_per_step) {
   bench.Begin(variant);
-  Ceiling ceiling = VectorCeiling(bench, resource, unit, variant);
+  Ceiling ceiling = VectorCeiling(bench, reinterpret_cast<const void*>(VectorKernel<Kind>), resource, unit, variant);
+  if (*ceiling.grid_blocks == 0) return;
   const uint64_t chains = *ceiling.grid_blocks * kBlockThreads * kChains;
   const BenchArray<double> out(bench, chains);
   if (!out || !bench.Poison(out.data(), out.bytes())) return;
@@ -253,7 +252,9 @@ void MeasureKind(Bench& bench, EnumValue resource, EnumValue unit, const char* v
 template <IntegerWork kWork>
 void MeasureInteger(Bench& bench, EnumValue resource, const char* variant, uint32_t a, double operations_per_step) {
   bench.Begin(variant);
-  Ceiling ceiling = VectorCeiling(bench, resource, work_unit::kOperation, variant);
+  Ceiling ceiling = VectorCeiling(bench, reinterpret_cast<const void*>(IntegerKernel<kWork>), resource,
+                                  work_unit::kOperation, variant);
+  if (*ceiling.grid_blocks == 0) return;
   const uint64_t chains = *ceiling.grid_blocks * kBlockThreads * kChains;
   const BenchArray<uint32_t> out(bench, chains);
   if (!out || !bench.Poison(out.data(), out.bytes())) return;
@@ -282,7 +283,9 @@ void MeasureInteger(Bench& bench, EnumValue resource, const char* variant, uint3
 
 void MeasureIssue(Bench& bench) {
   bench.Begin("issue");
-  Ceiling ceiling = VectorCeiling(bench, ceiling_resource::kIssue, work_unit::kWarpInstruction, "6_ffma_1_iadd_1_lop");
+  Ceiling ceiling = VectorCeiling(bench, reinterpret_cast<const void*>(IssueKernel), ceiling_resource::kIssue,
+                                  work_unit::kWarpInstruction, "6_ffma_1_iadd_1_lop");
+  if (*ceiling.grid_blocks == 0) return;
   const uint64_t threads = *ceiling.grid_blocks * kBlockThreads;
   const BenchArray<double> out(bench, threads * kChains);
   const BenchArray<uint32_t> integers(bench, threads);
