@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/model/quantile.h"
-
 namespace gx::analysis {
 namespace {
 
@@ -130,13 +128,11 @@ std::optional<double> CyclesPerFurtherSector(const v1::MachineFile& machine, v1:
 std::optional<double> EmptyKernelNs(const v1::MachineFile& machine, const LaunchShape& shape) {
   const v1::TracingBias* nearest = nullptr;
   for (const v1::TracingBias& bias : machine.tracing_bias()) {
-    if (bias.shape().chain_steps() != 0 || bias.record_duration_ns().empty()) continue;
+    if (bias.shape().chain_steps() != 0 || !bias.has_recorded()) continue;
     if (nearest == nullptr || Distance(bias, shape) < Distance(*nearest, shape)) nearest = &bias;
   }
   if (nearest == nullptr) return std::nullopt;
-  std::vector<double> durations(nearest->record_duration_ns().begin(), nearest->record_duration_ns().end());
-  std::sort(durations.begin(), durations.end());
-  return model::SortedQuantile(durations, 0.5);
+  return nearest->recorded().median_ns();
 }
 
 std::optional<TracingCost> FitTracingCost(const v1::MachineFile& machine) {

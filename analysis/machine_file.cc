@@ -188,8 +188,10 @@ absl::Status CheckBias(int index, const v1::TracingBias& bias) {
   for (const double value : {bias.untraced_ns(), bias.traced_ns()}) {
     if (!IsPositive(value)) return Wrong(where, "durations above 0", Number(value));
   }
-  for (const double value : bias.record_duration_ns()) {
-    if (!IsPositive(value)) return Wrong(where + ".record_duration_ns", "above 0", Number(value));
+  if (!bias.has_recorded()) return absl::OkStatus();
+  if (bias.recorded().kernel_count() == 0) return Wrong(where + ".recorded", "a kernel or more", "none");
+  for (const double value : {bias.recorded().p5_ns(), bias.recorded().median_ns(), bias.recorded().p95_ns()}) {
+    if (!IsPositive(value)) return Wrong(where + ".recorded", "durations above 0", Number(value));
   }
   return absl::OkStatus();
 }
@@ -285,14 +287,6 @@ std::string Objection(const v1::MachineFile& machine, const v1::Device& device) 
                         ", and name, compute capability, SMs, L2 and memory bus are not all the same");
   }
   return "";
-}
-
-bool SameShape(const v1::KernelTiming& left, const v1::KernelTiming& right) {
-  const v1::KernelShape& a = left.shape();
-  const v1::KernelShape& b = right.shape();
-  return left.in_graph() == right.in_graph() && a.kernel() == b.kernel() && a.grid_x() == b.grid_x() &&
-         a.block_x() == b.block_x() && a.dynamic_shared_memory_bytes() == b.dynamic_shared_memory_bytes() &&
-         a.cluster_x() == b.cluster_x() && a.chain_steps() == b.chain_steps();
 }
 
 }  // namespace
@@ -417,39 +411,6 @@ absl::StatusOr<FoundMachine> FindMachineFile(const MachineSearch& search, const 
                                      "): 'gx-kernels --ceilings -o machine.pb' on it makes one; it is found beside the "
                                      "trace, in the user's cache folder, or by --machine FILE"));
   return found;
-}
-
-absl::Status AddTracingBias(const v1::MachineFile& traced, v1::MachineFile* machine) {
-  if (!machine->run().injection_path().empty() || traced.run().injection_path().empty()) {
-    return absl::FailedPreconditionError(
-        "expected a machine file measured without CUDA_INJECTION64_PATH and one measured under it, got two of the "
-        "other "
-        "kinds");
-  }
-  if (UuidDigits(traced.device().uuid()).empty() ||
-      UuidDigits(traced.device().uuid()) != UuidDigits(machine->device().uuid())) {
-    return absl::FailedPreconditionError(absl::StrCat("expected two machine files of one device, got ",
-                                                      Printable(machine->device().uuid()), " and ",
-                                                      Printable(traced.device().uuid())));
-  }
-  machine->clear_tracing_bias();
-  for (const v1::KernelTiming& untraced : machine->kernel_timing()) {
-    const auto same = std::find_if(traced.kernel_timing().begin(), traced.kernel_timing().end(),
-                                   [&](const v1::KernelTiming& timing) { return SameShape(untraced, timing); });
-    if (same == traced.kernel_timing().end()) continue;
-    v1::TracingBias* bias = machine->add_tracing_bias();
-    *bias->mutable_shape() = untraced.shape();
-    bias->set_resident_blocks(untraced.resident_blocks());
-    bias->set_untraced_ns(kNsPerSecond / untraced.slope().work_per_second());
-    bias->set_traced_ns(kNsPerSecond / same->slope().work_per_second());
-  }
-  if (machine->tracing_bias().empty()) {
-    return absl::FailedPreconditionError(
-        "expected kernels of the same shape in both machine files, got none: measure both with --ceilings=kernels or "
-        "all "
-        "parts");
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace gx::analysis

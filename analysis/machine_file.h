@@ -73,11 +73,6 @@ struct FoundMachine {
 // The first candidate that can be read and matches. An error only of --machine: that file is meant.
 absl::StatusOr<FoundMachine> FindMachineFile(const MachineSearch& search, const gpuexec::v1::Device& device);
 
-// Adds the tracing bias: `traced` is the machine file of a run under injection on the same device, `machine` of one
-// without; kernels are matched by shape. Sets machine's tracing_bias anew, without records' durations.
-// FailedPrecondition: not two such files, or no shape in both.
-absl::Status AddTracingBias(const gpuexec::v1::MachineFile& traced, gpuexec::v1::MachineFile* machine);
-
 }  // namespace gx::analysis
 
 #endif  // GPUEXEC_ANALYSIS_MACHINE_FILE_H_

@@ -95,14 +95,14 @@ TEST(Ceilings, LatencyIsOfOneSectorAndGrowsWithFurtherOnes) {
 
 TEST(Ceilings, AnEmptyKernelIsThatOfTheNearestShape) {
   const MachineFile machine = FromText<MachineFile>(R"(
-    tracing_bias { shape { grid_x: 1 block_x: 256 } resident_blocks: 1056 record_duration_ns: [ 900, 1000, 5000 ] }
-    tracing_bias { shape { grid_x: 1056 block_x: 256 } resident_blocks: 1056 record_duration_ns: 1400 }
-    tracing_bias { shape { grid_x: 1056 block_x: 1024 } resident_blocks: 264 record_duration_ns: 1600 }
+    tracing_bias { shape { grid_x: 1 block_x: 256 } resident_blocks: 1056 recorded { median_ns: 1000 } }
+    tracing_bias { shape { grid_x: 1056 block_x: 256 } resident_blocks: 1056 recorded { median_ns: 1400 } }
+    tracing_bias { shape { grid_x: 1056 block_x: 1024 } resident_blocks: 264 recorded { median_ns: 1600 } }
     tracing_bias {
-      shape { grid_x: 132 block_x: 256 dynamic_shared_memory_bytes: 102400 } resident_blocks: 264 record_duration_ns: 1200
+      shape { grid_x: 132 block_x: 256 dynamic_shared_memory_bytes: 102400 } resident_blocks: 264 recorded { median_ns: 1200 }
     }
-    tracing_bias { shape { grid_x: 128 block_x: 256 cluster_x: 8 } resident_blocks: 1056 record_duration_ns: 2000 }
-    tracing_bias { shape { grid_x: 300 block_x: 256 chain_steps: 4 } resident_blocks: 1056 record_duration_ns: 9000 }
+    tracing_bias { shape { grid_x: 128 block_x: 256 cluster_x: 8 } resident_blocks: 1056 recorded { median_ns: 2000 } }
+    tracing_bias { shape { grid_x: 300 block_x: 256 chain_steps: 4 } resident_blocks: 1056 recorded { median_ns: 9000 } }
     tracing_bias { shape { grid_x: 300 block_x: 256 } resident_blocks: 1056 })");
   EXPECT_THAT(EmptyKernelNs(machine, {1, 128, 0, 0}), Optional(Eq(1000)));
   EXPECT_THAT(EmptyKernelNs(machine, {900, 256, 16, 0}), Optional(Eq(1400)));

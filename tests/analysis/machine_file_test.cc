@@ -167,6 +167,12 @@ TEST(MachineFileCheck, RefusesWhatDoesNotHoldTogetherAndSaysWhere) {
        "a grid and a block"},
       {"nothing resident", [](MachineFile* m) { m->mutable_kernel_timing(0)->clear_resident_blocks(); }, "1 or more"},
       {"a bias of nothing", [](MachineFile* m) { m->add_tracing_bias(); }, "tracing_bias[0].shape.kernel"},
+      {"a record of no kernels",
+       [](MachineFile* m) {
+         *m->add_tracing_bias() = FromText<gpuexec::v1::TracingBias>(
+             "shape { kernel: 'k' grid_x: 1 block_x: 1 } untraced_ns: 1 traced_ns: 2 recorded { median_ns: 1 }");
+       },
+       "tracing_bias[0].recorded: expected a kernel or more"},
       {"a counter without a name", [](MachineFile* m) { m->add_counter_check(); }, "counter_check[0].metric"},
   };
   for (const Row& row : rows) {
@@ -423,36 +429,6 @@ TEST(MachineFinding, FiguresThatWereMeasuredUnderAProfilerAreNoCeilings) {
   ASSERT_THAT(found, IsOk());
   EXPECT_FALSE(found->machine.has_value());
   EXPECT_THAT(found->notes, ElementsAre(HasSubstr("under injection (libgpuexec_inject.so)"), HasSubstr("no machine")));
-}
-
-TEST(MachineTracingBias, IsThePeriodOfTheSameShapeWithAndWithoutTracing) {
-  MachineFile machine = H200();
-  machine.add_tracing_bias();
-  MachineFile traced = H200();
-  traced.mutable_run()->set_injection_path("libgpuexec_inject.so");
-  traced.mutable_kernel_timing(0)->mutable_slope()->set_work_per_second(5e9);
-  ASSERT_THAT(AddTracingBias(traced, &machine), IsOk());
-  ASSERT_THAT(machine.tracing_bias(), SizeIs(1));
-  EXPECT_THAT(machine.tracing_bias(0), EqualsProto(R"pb(
-                shape { kernel: '_Z1kv' grid_x: 132 block_x: 256 }
-                resident_blocks: 1056
-                untraced_ns: 0.1
-                traced_ns: 0.2)pb"));
-  EXPECT_THAT(CheckMachineFile(machine), IsOk());
-}
-
-TEST(MachineTracingBias, NeedsOneRunOfEachKindOnOneDevice) {
-  MachineFile machine = H200();
-  MachineFile traced = H200();
-  EXPECT_THAT(AddTracingBias(traced, &machine), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("without")));
-  traced.mutable_run()->set_injection_path("libgpuexec_inject.so");
-  traced.mutable_device()->set_uuid("GPU-ff010203-0405-0607-0809-0a0b0c0d0e0f");
-  EXPECT_THAT(AddTracingBias(traced, &machine),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("of one device")));
-  traced.mutable_device()->set_uuid(kUuid);
-  traced.mutable_kernel_timing(0)->mutable_shape()->set_grid_x(133);
-  EXPECT_THAT(AddTracingBias(traced, &machine),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("same shape")));
 }
 
 }  // namespace
