@@ -299,7 +299,14 @@ int RunCeilings(int argc, char** argv) {
   } else {
     std::fputs(MachineText(bench->record()).c_str(), stdout);
   }
-  if (!options->output.empty() && !output.Write(message.Wire())) return 1;
+  if (!options->output.empty()) {
+    if (!output.Write(message.Wire())) return 1;
+    std::fprintf(
+        stderr,
+        "gx-kernels: %s is written; gx-analyze finds it as machine.pb beside a trace, or as gpuexec/%s.pb in the "
+        "user's cache folder\n",
+        options->output.c_str(), bench->record().device.uuid.c_str());
+  }
   return bench->failure_count() == 0 ? 0 : 1;
 }
 

@@ -102,8 +102,6 @@ inline constexpr EnumValue kByte{1, "WORK_UNIT_BYTE"};
 inline constexpr EnumValue kFlop{2, "WORK_UNIT_FLOP"};
 inline constexpr EnumValue kOperation{3, "WORK_UNIT_OPERATION"};
 inline constexpr EnumValue kWarpInstruction{4, "WORK_UNIT_WARP_INSTRUCTION"};
-inline constexpr EnumValue kDependentLoad{5, "WORK_UNIT_DEPENDENT_LOAD"};
-inline constexpr EnumValue kLaunch{6, "WORK_UNIT_LAUNCH"};
 }  // namespace work_unit
 
 namespace ceiling_field {

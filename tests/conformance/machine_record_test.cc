@@ -175,8 +175,6 @@ TEST(MachineRecord, EnumValuesAreThoseOfTheSchema) {
                                          work_unit::kFlop,
                                          work_unit::kOperation,
                                          work_unit::kWarpInstruction,
-                                         work_unit::kDependentLoad,
-                                         work_unit::kLaunch,
                                          latency_level::kShared,
                                          latency_level::kL1,
                                          latency_level::kL2,
