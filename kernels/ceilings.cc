@@ -32,9 +32,7 @@ constexpr char kUsage[] =
     "slopes of time against work, and the machine file keeps the samples that they follow from.\n"
     "\n"
     "  --ceilings=PART,...  these parts alone: dram caches atomics vector mma wgmma cublaslt latency kernels launches\n"
-    "  -o, --output FILE    writes the machine file (gpuexec.v1.MachineFile), which gx-analyze finds beside a trace "
-    "as\n"
-    "                       machine.pb\n"
+    "  -o, --output FILE    writes the machine file (gpuexec.v1.MachineFile)\n"
     "  --json               prints the machine file as JSON in place of the table\n"
     "\n"
     "Nothing else should use the GPU meanwhile. For cuBLASLt's rates its library has to be found (LD_LIBRARY_PATH).\n"
@@ -287,8 +285,9 @@ int RunCeilings(int argc, char** argv) {
   Describe(argc, argv, &*bench);
   if (!bench->record().run.injection_path.empty()) {
     std::fputs(
-        "gx-kernels: CUDA_INJECTION64_PATH is set: a profiler may lengthen kernels, so gx-analyze takes this machine "
-        "file as the traced half of a comparison and not for ceilings\n",
+        "gx-kernels: CUDA_INJECTION64_PATH is set: a profiler may lengthen kernels, so this machine file is the traced "
+        "half of "
+        "a comparison and holds no ceilings\n",
         stderr);
   }
   MeasureParts(*options, &*bench);
@@ -301,11 +300,7 @@ int RunCeilings(int argc, char** argv) {
   }
   if (!options->output.empty()) {
     if (!output.Write(message.Wire())) return 1;
-    std::fprintf(
-        stderr,
-        "gx-kernels: %s is written; gx-analyze finds it as machine.pb beside a trace, or as gpuexec/%s.pb in the "
-        "user's cache folder\n",
-        options->output.c_str(), bench->record().device.uuid.c_str());
+    std::fprintf(stderr, "gx-kernels: %s is written\n", options->output.c_str());
   }
   return bench->failure_count() == 0 ? 0 : 1;
 }
