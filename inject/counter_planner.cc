@@ -483,4 +483,19 @@ CounterRequest ParseCounterRequest(std::string_view text) {
   return request;
 }
 
+std::optional<std::pair<uint32_t, uint32_t>> PairOf(
+    const std::vector<PlannedGroup>& groups,
+    const std::function<std::optional<int>(const std::vector<std::string>&)>& passes) {
+  const auto first_of = [&](GroupKind kind) {
+    return std::find_if(groups.begin(), groups.end(), [kind](const PlannedGroup& group) { return group.kind == kind; });
+  };
+  const auto hardware = first_of(GroupKind::kHardware);
+  const auto sass = first_of(GroupKind::kSass);
+  if (hardware == groups.end() || sass == groups.end() || hardware > sass) return std::nullopt;
+  std::vector<std::string> together = hardware->metrics;
+  together.insert(together.end(), sass->metrics.begin(), sass->metrics.end());
+  if (passes(together) != 2) return std::nullopt;
+  return std::pair(static_cast<uint32_t>(hardware - groups.begin()), static_cast<uint32_t>(sass - groups.begin()));
+}
+
 }  // namespace gx::inject

@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "inject/counter_sets.h"
@@ -78,6 +79,13 @@ struct CounterPlan {
   int oracle_calls = 0;  // Of ChipOracle::passes.
   bool failed = false;   // An exception ended the planning; there are no groups.
 };
+
+// The first group of hardware counters and the first of patched code, where they take two passes together: one session
+// can count both, one after the other. Patched code shares no pass, and CUPTI 13.0 puts hardware passes first: the
+// first pass has all that the former group counts. Pure, but for one call of `passes`.
+std::optional<std::pair<uint32_t, uint32_t>> PairOf(
+    const std::vector<PlannedGroup>& groups,
+    const std::function<std::optional<int>(const std::vector<std::string>&)>& passes);
 
 // Calls of ChipOracle::passes in one plan: about two seconds of work. The sets need a tenth of it on every chip.
 inline constexpr int kMaxOracleCalls = 1000;

@@ -68,6 +68,7 @@ uint64_t CounterSchedule::RotationWaitNs(const ScheduleObservation& observation)
 }
 
 uint64_t CounterSchedule::RotationNs(const ScheduleObservation& observation, uint32_t group) const noexcept {
+  if (observation.group_at_hand == group) return options_.pass_ns;
   const uint32_t places = SessionPlaces(observation.needs.groups[group].ranges);
   if (observation.rotation_ns == 0) return options_.rotation_ns + places * options_.place_ns;
   // What was measured was of sessions of another size.
@@ -104,6 +105,13 @@ ScheduleStep CounterSchedule::Step(const ScheduleObservation& observation) noexc
   ScheduleStep step;
   step.next_ns = Plus(observation.now_ns, kInTimingNs);
   if (stopped_) return step;
+  if (first_round_over_ && !most_is_done_) {
+    most_is_done_ = true;
+    for (uint32_t group = 0; group < group_count_; ++group) {
+      const bool lacks = observation.needs.groups[group].share_ratio >= options_.worth_ratio;
+      if (lacks && (given_up_ >> group & 1u) == 0) most_is_done_ = false;
+    }
+  }
   if (observation.needs.ranked > most_ranked_) {
     if (!first_seen_ns_) first_seen_ns_ = observation.now_ns;
     most_ranked_ = observation.needs.ranked;
@@ -176,21 +184,29 @@ ScheduleStep CounterSchedule::InTiming(const ScheduleObservation& observation) n
   ScheduleStep step;
   step.next_ns = now_ns + kInTimingNs;
   if (!observation.recording) return step;
+  // A program that launches nothing just now has nothing to be sampled: it loads a library, or data.
+  const bool launches = !observation.launches || observation.launches != std::exchange(launches_, observation.launches);
   if (!in_round_) {
-    if (!MayBegin(observation)) {
+    if (!MayBegin(observation) || !launches) {
       step.next_ns = now_ns + kInCountersNs;
       return step;
     }
     in_round_ = true;
     round_counters_ns_ = 0;
-    for (Group& group : groups_) group.visited = false;
+    for (Group& group : groups_) {
+      group.visited = false;
+      group.again = 0;
+    }
   }
-  uint32_t group = 0;
-  const auto is_next = [&](uint32_t candidate) {
-    return !groups_[candidate].visited && IsPending(observation, candidate) &&
-           observation.needs.groups[candidate].share_ratio >= round_worth_ratio_;
-  };
-  while (group < group_count_ && !is_next(group)) ++group;
+  uint32_t group = group_count_;
+  const auto share_of = [&](uint32_t candidate) { return observation.needs.groups[candidate].share_ratio; };
+  for (uint32_t candidate = 0; candidate < group_count_; ++candidate) {
+    if (groups_[candidate].visited || !IsPending(observation, candidate) || share_of(candidate) < round_worth_ratio_) {
+      continue;
+    }
+    // In the order of collection at first; afterwards the one that lacks most.
+    if (group == group_count_ || (first_round_over_ && share_of(candidate) > share_of(group))) group = candidate;
+  }
   if (group == group_count_) {
     EndRound(now_ns);
     return step;
@@ -292,9 +308,12 @@ ScheduleStep CounterSchedule::InCounters(const ScheduleObservation& observation)
       return closed;
     };
     if (window_reserve_ns_ != 0) return close();
-    // An open session costs nothing: rather wait here than come back.
+    // An open session costs little: rather wait here than come back.
     const uint64_t wait_ns = WaitForNs(observation, wanted_ns);
-    if (wait_ns > RotationWaitNs(observation)) return close();
+    const uint64_t longest_ns = observation.busy_ratio < options_.bound_ratio
+                                    ? std::min(RotationWaitNs(observation), Times(2, RotationNs(observation, group_)))
+                                    : RotationWaitNs(observation);
+    if (wait_ns > longest_ns) return close();
     step.budget_spent = true;
     ranges_were_allowed_ = false;
     step.next_ns = now_ns + std::clamp<uint64_t>(wait_ns, 1, kInTimingNs);
@@ -339,6 +358,12 @@ ScheduleStep CounterSchedule::Close(const ScheduleObservation& observation, Sche
     group.not_before_ns = 0;
     group.share_ratio = 0;
     runs_ahead_ = draining_;
+    // More signatures came than there were when it was opened.
+    if (observation.session_full && observation.needs.groups[group_].share_ratio >= options_.again_ratio &&
+        group.again < options_.max_again) {
+      ++group.again;
+      group.visited = false;
+    }
   } else if (observation.recording) {
     group.back_off_ns = std::clamp(group.back_off_ns * 2, options_.first_back_off_ns, options_.longest_back_off_ns);
     group.not_before_ns = now_ns + group.back_off_ns;

@@ -43,6 +43,8 @@ struct ScheduleOptions {
   // A change of group, and for each place for a range that its session has (measured on an H200: 0.64 s of 256 places).
   uint64_t rotation_ns = 200'000'000;
   uint64_t place_ns = 2'000'000;
+  // The group at hand (measured on an H200: 7 ms to stop, no more than 2 to start).
+  uint64_t pass_ns = 10'000'000;
   uint64_t hardware_range_ns = 1'500'000;
   uint64_t sass_range_ns = 4'000'000;
   uint64_t drain_ns = 100'000'000;
@@ -56,6 +58,10 @@ struct ScheduleOptions {
   uint64_t max_window_ns = 30'000'000'000;
   // A drain that takes longer than this is not worth a sample.
   uint64_t max_drain_ns = 1'000'000'000;
+  // With an open session launches may take twice as long once patched code has run (measured on an H200: 47 ms in place
+  // of 30 for 600): with a device that is less busy than this, no window waits for its budget for longer than twice
+  // what it takes to come back.
+  double bound_ratio = 0.7;
   // Rule 4: a new round is worth it for this share of GPU time, once no signature has been added for so long; for less
   // after a quarter of the time that the run has taken, and no sooner than this.
   double worth_ratio = 0.02;
@@ -63,6 +69,10 @@ struct ScheduleOptions {
   uint64_t max_wait_for_worth_ns = 10'000'000'000;
   uint64_t min_timing_ns = 200'000'000;
   uint64_t max_timing_ns = 10'000'000'000;
+  // Rule 3: a group whose session was full with so much share left to be sampled comes again in the same round, so many
+  // times.
+  double again_ratio = 0.05;
+  uint32_t max_again = 2;
   // Rule 6.
   uint64_t first_back_off_ns = 1'000'000'000;
   uint64_t longest_back_off_ns = 128'000'000'000;
@@ -84,6 +94,13 @@ struct ScheduleObservation {
   uint64_t hardware_range_ns = 0;
   uint64_t sass_range_ns = 0;
   uint64_t drain_ns = 0;
+  // The open session has no place left for another range.
+  bool session_full = false;
+  // A group that the open session, or the one that is about to end, can go on with: no other one has to be opened.
+  std::optional<uint32_t> group_at_hand;
+  // Launches that the program made, where they are counted; and how busy its kernels keep the device.
+  std::optional<uint64_t> launches;
+  double busy_ratio = 0;
   // The program's recorded region, and whether any capture is open in the process.
   bool recording = true;
   bool capture_open = false;
@@ -136,7 +153,8 @@ class CounterSchedule {
   uint32_t given_up_groups() const noexcept { return given_up_; }
   uint32_t rotations() const noexcept { return rotations_; }
   bool stopped() const noexcept { return stopped_; }
-  bool first_round_over() const noexcept { return first_round_over_; }
+  // Whether a round has ended and, of what was to be sampled at the last step, no group lacked what is worth a round.
+  bool most_is_done() const noexcept { return most_is_done_; }
   // What counters may have cost by then; UINT64_MAX: no limit.
   uint64_t AllowanceNs(uint64_t now_ns) const noexcept;
 
@@ -148,6 +166,7 @@ class CounterSchedule {
     uint64_t not_before_ns = 0;
     double share_ratio = 0;  // To be sampled when its window brought nothing.
     bool visited = false;    // In this round.
+    uint32_t again = 0;      // How often it came again in it.
   };
 
   ScheduleStep InTiming(const ScheduleObservation& observation) noexcept;
@@ -180,6 +199,7 @@ class CounterSchedule {
   bool in_counters_ = false;
   bool in_round_ = false;
   bool first_round_over_ = false;
+  bool most_is_done_ = false;
   std::optional<uint64_t> first_seen_ns_;  // Since when there is a signature,
   uint32_t most_ranked_ = 0;               // how many there were at most,
   uint64_t last_seen_ns_ = 0;              // and since when.
@@ -200,6 +220,7 @@ class CounterSchedule {
   uint64_t seen_failures_ = 0;
   uint32_t failures_before_ = 0;
   double window_share_ = 0;
+  std::optional<uint64_t> launches_;  // As of the last step in a timing window.
   uint64_t gain_samples_ = 0;
   uint64_t gain_skips_ = 0;
   uint64_t gain_ns_ = 0;

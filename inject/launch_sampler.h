@@ -80,6 +80,15 @@ struct ArmedSession {
   std::atomic<bool> context_lost{false};  // The device reported an error.
   // The abandoned range's launch; for the recovery once the device is idle.
   uint32_t abandoned_order = 0;
+
+  // The session's second pass, which is another session of the trace. While it is not armed.
+  void BeginAnew(uint32_t new_session_id, uint64_t new_group_iid) noexcept {
+    session_id = new_session_id;
+    group_iid = new_group_iid;
+    ranges.fill({});
+    push_ns = pop_ns = idle_wait_ns = completion_wait_ns = 0;
+    failed_result = 0;
+  }
 };
 
 class LaunchSampler {

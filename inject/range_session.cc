@@ -32,6 +32,9 @@ class WatchedCall {
   uint32_t slot_;
 };
 
+// Of the names of ranges, by pass.
+constexpr char kRangePrefix[] = {'r', 's'};
+
 // In place of a call's name.
 constexpr char kOurMemory[] = "memory for counters";
 
@@ -52,6 +55,7 @@ RangeSession::Failure RangeSession::Open(const Options& options) {
   options_ = options;
   pushed_ = 0;
   dropped_ = 0;
+  pass_ = 0;
   costs_ = {};
   Failure failure;
   {
@@ -64,15 +68,19 @@ RangeSession::Failure RangeSession::Open(const Options& options) {
   }
   const auto configure = [&] {
     const WatchedCall watched(watchdog_, SamplingCall::kConfigure, &costs_.enable_ns);
-    config_ = CounterConfig::Make(host_, range_, options.chip, options.metrics, &failure.result, &failure.call);
+    std::vector<std::string> metrics = options.metrics;
+    metrics.insert(metrics.end(), options.next_metrics.begin(), options.next_metrics.end());
+    config_ = CounterConfig::Make(host_, range_, options.chip, std::move(metrics), &failure.result, &failure.call);
     if (config_ == nullptr) return;
     std::vector<const char*> names = config_->MetricPointers();
     GX_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params, size);
     size.pRangeProfilerObject = object_;
     size.pMetricNames = names.data();
     size.numMetrics = names.size();
-    size.maxNumOfRanges = options.max_ranges;
-    size.maxNumRangeTreeNodes = options.max_ranges;
+    // Ranges of the second pass have names of their own.
+    const uint32_t all_ranges = options.next_metrics.empty() ? options.max_ranges : 2 * options.max_ranges;
+    size.maxNumOfRanges = all_ranges;
+    size.maxNumRangeTreeNodes = all_ranges;
     Note(&failure, range_.cuptiRangeProfilerGetCounterDataSize(&size), "cuptiRangeProfilerGetCounterDataSize");
     if (failure.failed()) return;
     counter_data_ = std::make_unique<std::vector<uint8_t>>(size.counterDataSize);
@@ -105,13 +113,7 @@ RangeSession::Failure RangeSession::Open(const Options& options) {
     // The object is enabled: it has to be given back.
     Note(&failure, CUPTI_ERROR_OUT_OF_MEMORY, kOurMemory);
   }
-  if (!failure.failed()) {
-    const WatchedCall watched(watchdog_, SamplingCall::kStart, &costs_.start_ns);
-    GX_CUPTI_PARAMS(CUpti_RangeProfiler_Start_Params, start);
-    start.pRangeProfilerObject = object_;
-    Note(&failure, range_.cuptiRangeProfilerStart(&start), "cuptiRangeProfilerStart");
-  }
-  started_ = !failure.failed();
+  if (!failure.failed()) Start(&failure);
   if (failure.failed()) {
     std::vector<RangeValues> none;
     (void)Close(&none, nullptr);
@@ -119,8 +121,25 @@ RangeSession::Failure RangeSession::Open(const Options& options) {
   return failure;
 }
 
+void RangeSession::Start(Failure* failure) {
+  const WatchedCall watched(watchdog_, SamplingCall::kStart, &costs_.start_ns);
+  GX_CUPTI_PARAMS(CUpti_RangeProfiler_Start_Params, start);
+  start.pRangeProfilerObject = object_;
+  const CUptiResult result = range_.cuptiRangeProfilerStart(&start);
+  Note(failure, result, "cuptiRangeProfilerStart");
+  started_ = result == CUPTI_SUCCESS;
+}
+
+void RangeSession::Stop(Failure* failure) {
+  const WatchedCall watched(watchdog_, SamplingCall::kStop, &costs_.stop_ns);
+  GX_CUPTI_PARAMS(CUpti_RangeProfiler_Stop_Params, stop);
+  stop.pRangeProfilerObject = object_;
+  Note(failure, range_.cuptiRangeProfilerStop(&stop), "cuptiRangeProfilerStop");
+  started_ = false;
+}
+
 int RangeSession::Push() noexcept {
-  char name[16] = {'r'};
+  char name[16] = {kRangePrefix[pass_]};
   *std::to_chars(name + 1, name + sizeof(name) - 1, next_order()).ptr = '\0';
   const WatchedCall watched(watchdog_, SamplingCall::kPush, nullptr);
   GX_CUPTI_PARAMS(CUpti_RangeProfiler_PushRange_Params, push);
@@ -139,17 +158,28 @@ int RangeSession::Pop() noexcept {
   return range_.cuptiRangeProfilerPopRange(&pop);
 }
 
+RangeSession::Failure RangeSession::EndPass(std::vector<RangeValues>* values, std::vector<double>* extra_values) {
+  Failure failure;
+  Stop(&failure);
+  if (pushed_ != 0) Read(values, extra_values, &failure);
+  return failure;
+}
+
+RangeSession::Failure RangeSession::BeginPass() {
+  pass_ = 1;
+  pushed_ = 0;
+  dropped_ = 0;
+  costs_ = {};
+  Failure failure;
+  Start(&failure);
+  return failure;
+}
+
 RangeSession::Failure RangeSession::Close(std::vector<RangeValues>* values, std::vector<double>* extra_values) {
   Failure failure;
   if (object_ == nullptr) return failure;
   const bool was_started = started_;
-  if (started_) {
-    const WatchedCall watched(watchdog_, SamplingCall::kStop, &costs_.stop_ns);
-    GX_CUPTI_PARAMS(CUpti_RangeProfiler_Stop_Params, stop);
-    stop.pRangeProfilerObject = object_;
-    Note(&failure, range_.cuptiRangeProfilerStop(&stop), "cuptiRangeProfilerStop");
-    started_ = false;
-  }
+  if (started_) Stop(&failure);
   if ((pushed_ != 0 || (was_started && options_.kernel_replay)) && config_ != nullptr)
     Read(values, extra_values, &failure);
   {
@@ -183,7 +213,10 @@ void RangeSession::Read(std::vector<RangeValues>* values, std::vector<double>* e
   info.pCounterDataImage = counter_data_->data();
   info.counterDataImageSize = counter_data_->size();
   Note(failure, range_.cuptiRangeProfilerGetCounterDataInfo(&info), "cuptiRangeProfilerGetCounterDataInfo");
-  const std::vector<const char*> names = config_->MetricPointers();
+  std::vector<const char*> names;
+  for (const std::string& metric : pass_ == 0 ? options_.metrics : options_.next_metrics) {
+    names.push_back(metric.c_str());
+  }
   for (size_t i = 0; i < info.numTotalRanges; ++i) {
     GX_CUPTI_PARAMS(CUpti_RangeProfiler_CounterData_GetRangeInfo_Params, range);
     range.pCounterDataImage = counter_data_->data();
@@ -198,7 +231,7 @@ void RangeSession::Read(std::vector<RangeValues>* values, std::vector<double>* e
       // CUPTI names its ranges itself.
       read.order = static_cast<uint32_t>(i);
     } else {
-      if (range.rangeName == nullptr || range.rangeName[0] != 'r') continue;
+      if (range.rangeName == nullptr || range.rangeName[0] != kRangePrefix[pass_]) continue;
       const char* const end = range.rangeName + std::strlen(range.rangeName);
       const std::from_chars_result number = std::from_chars(range.rangeName + 1, end, read.order);
       if (number.ec != std::errc() || number.ptr != end || read.order >= pushed_) continue;
@@ -208,7 +241,7 @@ void RangeSession::Read(std::vector<RangeValues>* values, std::vector<double>* e
     if (evaluated != CUPTI_SUCCESS) continue;
     values->push_back(std::move(read));
   }
-  if (extra_values == nullptr || options_.extra_metrics.empty() || info.numTotalRanges == 0) return;
+  if (extra_values == nullptr || options_.extra_metrics.empty() || info.numTotalRanges == 0 || pass_ != 0) return;
   std::vector<const char*> extra;
   for (const std::string& metric : options_.extra_metrics) extra.push_back(metric.c_str());
   // These are a gift: that CUPTI refuses one is no failure of the session.

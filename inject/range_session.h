@@ -5,6 +5,11 @@
 // each pass: then there is no Push, and Close returns the range as number 0. Never more than one launch: a session that
 // was left open over several hung or died (CUPTI 13.0).
 //
+// With `next_metrics` the session counts one group and then another: a pass each of one configuration.
+// A start after a stop runs the next pass, and a range counts what its pass does. A session of its own costs about
+// 0.25 s, the next pass some milliseconds (CUPTI 13.0 on an H200). The caller knows that the two groups take two
+// passes, the first one first: hardware counters and patched code do.
+//
 // Facts of CUPTI 13.0 that shape it (measured on an H200): a second group set on the same range profiler object gives
 // NaN, so a session ends with Disable; names of ranges must differ inside a session; Push waits for the whole context
 // to be idle, without a limit, and Pop for the launch: callers look first. Nothing here waits or decides.
@@ -47,7 +52,9 @@ class RangeSession {
     std::vector<std::string> metrics;
     // Metrics that cost no counter and are read once, of the first range: peaks.
     std::vector<std::string> extra_metrics;
-    uint32_t max_ranges = 256;
+    // Of the second pass; empty: there is none. Not with kernel_replay.
+    std::vector<std::string> next_metrics;
+    uint32_t max_ranges = 256;  // Of each pass.
     bool kernel_replay = false;
   };
   // How a sequence of calls ended: the first that failed.
@@ -67,23 +74,32 @@ class RangeSession {
   Failure Open(const Options& options);
   // Whether another range can be pushed before Close.
   bool HasRoom() const { return next_order() < options_.max_ranges; }
-  // Number of the range that the next Push begins. [MT]
+  // Number of the range that the next Push begins, in this pass. [MT]
   uint32_t next_order() const { return pushed_.load(std::memory_order_relaxed); }
   // CUptiResult.
   int Push() noexcept;
   int Pop() noexcept;
-  // Stops, reads and disables, as far as it gets: a failure ends neither the reading nor the disabling.
+  // Whether EndPass, and then BeginPass, may follow.
+  bool HasNextPass() const { return started_ && pass_ == 0 && !options_.next_metrics.empty(); }
+  // Stops and reads what the first pass counted, as far as it gets.
+  Failure EndPass(std::vector<RangeValues>* values, std::vector<double>* extra_values);
+  // Starts the second pass: ranges and costs begin anew. After a failure nothing but Close may follow.
+  Failure BeginPass();
+  // Stops, reads (the present pass) and disables, as far as it gets: a failure ends neither the reading nor the
+  // disabling.
   Failure Close(std::vector<RangeValues>* values, std::vector<double>* extra_values);
   // The range that is open will never be popped: no call of CUPTI for this session any more, its memory stays.
   void Abandon() noexcept;
   bool is_open() const { return object_ != nullptr; }
-  // Ranges that CUPTI says it lost, known after Close.
+  // Ranges of this pass that CUPTI says it lost, known after Close.
   uint64_t dropped() const { return dropped_; }
 
   const RangeSessionCosts& costs() const { return costs_; }
   const std::string& chip() const { return options_.chip; }
 
  private:
+  void Start(Failure* failure);
+  void Stop(Failure* failure);
   void Read(std::vector<RangeValues>* values, std::vector<double>* extra_values, Failure* failure);
 
   const ProfilerHostApi& host_;
@@ -96,6 +112,7 @@ class RangeSession {
   std::atomic<uint32_t> pushed_{0};
   uint64_t dropped_ = 0;
   bool started_ = false;
+  uint32_t pass_ = 0;
   RangeSessionCosts costs_;
 };
 

@@ -284,6 +284,31 @@ uint64_t Sampler::StepOnce() {
   return Decide();
 }
 
+ScheduleObservation Sampler::Observe(uint64_t now_ns) {
+  ScheduleObservation observation;
+  observation.now_ns = now_ns;
+  observation.cost_ns = parts_.tally->cost_ns.load(std::memory_order_relaxed);
+  observation.samples = parts_.tally->samples.load(std::memory_order_relaxed);
+  observation.busy_skips = parts_.tally->busy_skips.load(std::memory_order_relaxed);
+  observation.session_failures = parts_.tally->session_failures.load(std::memory_order_relaxed);
+  observation.rotation_ns = parts_.tally->rotation_ns.value();
+  observation.hardware_range_ns = parts_.tally->hardware_range_ns.value();
+  observation.sass_range_ns = parts_.tally->sass_range_ns.value();
+  observation.drain_ns = parts_.tally->drain_ns.value();
+  const WindowKind kind = parts_.recording->window_kind();
+  was_recording_ = was_recording_ || kind != WindowKind::kOff;
+  observation.recording = kind == (in_counters_ ? WindowKind::kCounters : WindowKind::kTiming) && !window_is_lost_;
+  observation.capture_open = parts_.captures->captures() != 0;
+  observation.launches = Stats().Get(StatId::kLaunchesSeen) + Stats().Get(StatId::kGraphLaunchesSeen);
+  observation.busy_ratio = parts_.tally->busy_permille.load(std::memory_order_relaxed) / 1000.0;
+  observation.session_full = std::any_of(slots_.begin(), slots_.end(), [](const std::unique_ptr<Slot>& slot) {
+    return slot->session->is_open() && !slot->session->HasRoom();
+  });
+  if (MayGoOn()) observation.group_at_hand = pair_->second;
+  observation.needs = parts_.needs->Summarise();
+  return observation;
+}
+
 uint64_t Sampler::Decide() {
   const uint64_t now_ns = MonotonicNs();
   if (parts_.replay != nullptr) {
@@ -291,7 +316,7 @@ uint64_t Sampler::Decide() {
   }
   if (now_ns >= next_rank_ns_) {
     // With a budget the signatures that matter most get every group before others get any.
-    const bool most_first = parts_.config->sampling.budget_ratio.has_value() && !schedule_->first_round_over();
+    const bool most_first = parts_.config->sampling.budget_ratio.has_value() && !schedule_->most_is_done();
     parts_.needs->SetSharePercent(most_first ? kFirstSharePercent : SamplingNeeds::Options().share_percent);
     parts_.needs->SetForAll(!most_first);
     parts_.needs->Rank();
@@ -314,29 +339,37 @@ uint64_t Sampler::Decide() {
     had_context_ = had_context_ || has_context;
     if (now_ns < next_quiet_ns_ || !has_context) return now_ns + kLongestSleepNs;
   }
-  ScheduleObservation observation;
-  observation.now_ns = now_ns;
-  observation.cost_ns = parts_.tally->cost_ns.load(std::memory_order_relaxed);
-  observation.samples = parts_.tally->samples.load(std::memory_order_relaxed);
-  observation.busy_skips = parts_.tally->busy_skips.load(std::memory_order_relaxed);
-  observation.session_failures = parts_.tally->session_failures.load(std::memory_order_relaxed);
-  observation.rotation_ns = parts_.tally->rotation_ns.value();
-  observation.hardware_range_ns = parts_.tally->hardware_range_ns.value();
-  observation.sass_range_ns = parts_.tally->sass_range_ns.value();
-  observation.drain_ns = parts_.tally->drain_ns.value();
-  const WindowKind kind = parts_.recording->window_kind();
-  was_recording_ = was_recording_ || kind != WindowKind::kOff;
-  observation.recording = kind == (in_counters_ ? WindowKind::kCounters : WindowKind::kTiming) && !window_is_lost_;
-  observation.capture_open = parts_.captures->captures() != 0;
-  observation.needs = parts_.needs->Summarise();
-  const ScheduleStep step = schedule_->Step(observation);
+  const ScheduleStep step = schedule_->Step(Observe(now_ns));
   if (step.budget_spent && step.action == ScheduleAction::kToTiming) Stats().Add(StatId::kCounterBudgetSpent);
   waits_for_budget_ = step.budget_spent && step.action == ScheduleAction::kStay;
   for (uint32_t group = 0; group < plan_.groups.size(); ++group) {
     if ((schedule_->given_up_groups() >> group & 1u) != 0) parts_.needs->GiveUpGroup(group);
   }
+  if (step.action != ScheduleAction::kToTiming) return Follow(step);
+  if (!MayGoOn()) {
+    if (in_counters_) CloseWindow(true);
+    window_is_lost_ = false;
+    return MonotonicNs();
+  }
+  // The open session has another group at hand: if that is wanted now, nothing is closed.
+  const ScheduleStep next = schedule_->Step(Observe(MonotonicNs()));
+  waits_for_budget_ = next.budget_spent && next.action == ScheduleAction::kStay;
+  if (next.action != ScheduleAction::kToCounters || next.group != pair_->second) {
+    CloseWindow(true);
+    return Follow(next);
+  }
+  const Opened opened = GoOnWith(next.group, next.cost_limit_ns);
+  if (opened == Opened::kNo) schedule_->NotOpened();
+  window_is_lost_ = opened == Opened::kFailed;
+  if (opened != Opened::kYes) CloseWindow(true);
+  return MonotonicNs();
+}
+
+// Does what a step says, but for the end of a window.
+uint64_t Sampler::Follow(const ScheduleStep& step) {
   switch (step.action) {
     case ScheduleAction::kStay:
+    case ScheduleAction::kToTiming:
       break;
     case ScheduleAction::kToCounters: {
       const Opened opened = OpenWindow(step.group, step.cost_limit_ns);
@@ -344,15 +377,11 @@ uint64_t Sampler::Decide() {
       window_is_lost_ = opened == Opened::kFailed;
       return MonotonicNs();
     }
-    case ScheduleAction::kToTiming:
     case ScheduleAction::kStop:
       if (in_counters_) CloseWindow(true);
       window_is_lost_ = false;
-      if (step.action == ScheduleAction::kStop) {
-        TurnOff();
-        return now_ns + kLongestSleepNs;
-      }
-      return MonotonicNs();
+      TurnOff();
+      return MonotonicNs() + kLongestSleepNs;
   }
   if (in_counters_) {
     if (step.ranges_allowed) {
@@ -452,6 +481,7 @@ void Sampler::PlanFor(uint32_t device_id, const std::string& chip) {
   }
   if (plan_.groups.size() > kMaxSampledGroups) plan_.groups.resize(kMaxSampledGroups);
   peak_metrics_ = PeakMetrics(catalog->Oracle().exists);
+  pair_ = PairOf(plan_.groups, catalog->Oracle().passes);
   replay_configs_ = PlanReplay(parts_.config->sampling.replay, plan_.groups, catalog->Oracle().passes);
   chip_ = chip;
   std::vector<uint64_t> iids;
@@ -801,6 +831,9 @@ Sampler::Opened Sampler::OpenSession(uint32_t context_id, void* context, uint32_
   if (device != devices_.end() && !device->peaks_read && !has_peaks && HasAnchors(plan_.groups[group].kind)) {
     options.extra_metrics = peak_metrics_;
   }
+  if (pair_ && group == pair_->first && parts_.needs->AnyLacks(pair_->second)) {
+    options.next_metrics = plan_.groups[pair_->second].metrics;
+  }
   // A place for a range costs more than the range: about 2 ms of starting and stopping (measured on an H200).
   options.max_ranges = SessionPlaces(parts_.needs->Summarise().groups[group].ranges);
   RangeSession::Failure failure;
@@ -951,19 +984,22 @@ void Sampler::BackToTiming() {
 void Sampler::NoteTensor(uint32_t place, uint32_t group, const std::vector<std::string>& metrics,
                          const std::vector<double>& values) {
   double pipe_cycles = 0;
+  double pipe_percent = 0;
   double packed_half_threads = 0;
   double path_operations = 0;
   for (size_t i = 0; i < metrics.size() && i < values.size(); ++i) {
     if (!(values[i] > 0)) continue;
     if (IsTensorPipeCycles(metrics[i])) pipe_cycles = values[i];
+    if (IsTensorPipePercent(metrics[i])) pipe_percent = values[i];
     if (IsPackedHalfThreads(metrics[i])) packed_half_threads += values[i];
     if (IsTensorPath(metrics[i])) path_operations += values[i];
   }
   if (pipe_cycles > 0 || packed_half_threads > 0) {
     TensorEvidence& evidence = tensor_[place];
     evidence.pipe_cycles = std::max(evidence.pipe_cycles, pipe_cycles);
+    evidence.pipe_percent = std::max(evidence.pipe_percent, pipe_percent);
     evidence.packed_half_threads = std::max(evidence.packed_half_threads, packed_half_threads);
-    parts_.needs->SetTensorActive(place, evidence.UsesTensorCores());
+    parts_.needs->SetTensorActive(place, evidence.UsesTensorCores(), evidence.IsCertain());
   }
   // Not by the first range of a session, which is no sample: the group would never get any of this signature.
   if (plan_.groups[group].kind == GroupKind::kTensor && path_operations > 0 &&
@@ -1028,6 +1064,7 @@ void Sampler::CloseSession(Slot* slot, CounterOutcome outcome) {
     // The range of an abandoned launch, which has ended by now.
     if (slot->armed.abandoned.load(std::memory_order_acquire)) (void)slot->session->Pop();
     failure = slot->session->Close(&values, &peaks);
+    if (!failure.failed()) failure = slot->begin_failure;
     for (const CUevent event : {slot->armed.done, slot->armed.idle}) {
       if (event != nullptr && parts_.cuda->cuEventDestroy_v2 != nullptr) (void)parts_.cuda->cuEventDestroy_v2(event);
     }
@@ -1037,6 +1074,12 @@ void Sampler::CloseSession(Slot* slot, CounterOutcome outcome) {
     outcome = CounterOutcome::kContextGone;
   }
   parts_.tally->open_sessions.fetch_sub(1, std::memory_order_release);
+  ReadSession(slot, std::move(values), peaks, failure, outcome);
+}
+
+// What a session, or its first pass, counted: into the trace.
+void Sampler::ReadSession(Slot* slot, std::vector<RangeValues> values, const std::vector<double>& peaks,
+                          const RangeSession::Failure& failure, CounterOutcome outcome) {
   const uint32_t pushed = slot->session->next_order();
   if (values.size() < pushed) Stats().Add(StatId::kCounterRangesLost, pushed - values.size());
   if (!peaks.empty()) {
@@ -1058,6 +1101,59 @@ void Sampler::CloseSession(Slot* slot, CounterOutcome outcome) {
                            " returned " + std::to_string(result)});
   }
   PostSession(*slot, outcome, result);
+}
+
+// Whether every open session has another group at hand, and nothing stands in its way.
+bool Sampler::MayGoOn() const {
+  return in_counters_ && !window_is_lost_ && pair_ && group_ == pair_->first && !slots_.empty() &&
+         !finish_.load(std::memory_order_acquire) && contexts_ending_.load(std::memory_order_seq_cst) == 0 &&
+         std::all_of(slots_.begin(), slots_.end(), [](const std::unique_ptr<Slot>& slot) {
+           return slot->session->HasNextPass() && slot->armed.failed_result == 0 &&
+                  !slot->armed.abandoned.load(std::memory_order_acquire) &&
+                  !slot->armed.context_lost.load(std::memory_order_acquire);
+         });
+}
+
+// The window's sessions count their other group from here on; in the trace each becomes another session. kNo: nothing
+// was changed, or the context goes. After anything but kYes the window has to be closed.
+Sampler::Opened Sampler::GoOnWith(uint32_t group, uint64_t cost_limit_ns) {
+  parts_.launches->Forbid();
+  if (!parts_.launches->Disarm(kRangeEndNs) || !Quiesce(std::min(cost_limit_ns, kLongestHoldNs), true)) {
+    return Opened::kNo;
+  }
+  const uint64_t quiet_ns = MonotonicNs();
+  Opened opened = MayGoOn() ? Opened::kYes : Opened::kNo;
+  for (size_t i = 0; i < slots_.size() && opened == Opened::kYes; ++i) opened = BeginPass(slots_[i].get(), group);
+  if (opened == Opened::kYes) {
+    group_ = group;
+    std::vector<ArmedSession*> armed;
+    for (const auto& slot : slots_) armed.push_back(&slot->armed);
+    parts_.launches->Arm(group, plan_.groups[group].kind, armed);
+  }
+  Resume();
+  Spend(MonotonicNs() - quiet_ns);
+  return opened;
+}
+
+Sampler::Opened Sampler::BeginPass(Slot* slot, uint32_t group) {
+  ArmedSession& armed = slot->armed;
+  std::vector<RangeValues> values;
+  std::vector<double> peaks;
+  RangeSession::Failure failure;
+  if (!WithContext(armed.context_id, armed.context, [&] { failure = slot->session->EndPass(&values, &peaks); })) {
+    return Opened::kNo;
+  }
+  ReadSession(slot, std::move(values), peaks, failure, CounterOutcome::kComplete);
+  slot->group = group;
+  slot->begin_monotonic_ns = MonotonicNs();
+  armed.BeginAnew(parts_.tally->last_session_id.fetch_add(1, std::memory_order_relaxed) + 1,
+                  CounterGroupIid(armed.device_id, group));
+  if (failure.failed()) return Opened::kFailed;  // Told with the first pass.
+  (void)WithContext(armed.context_id, armed.context, [&] { slot->begin_failure = slot->session->BeginPass(); });
+  if (slot->begin_failure.failed()) return Opened::kFailed;  // Told when the window is closed.
+  Stats().Add(StatId::kCounterSessions);
+  PostSession(*slot, CounterOutcome::kOpen, 0);
+  return Opened::kYes;
 }
 
 void Sampler::CloseWindow(bool back_to_timing) {

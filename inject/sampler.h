@@ -88,6 +88,7 @@ class Sampler {
     uint32_t window_id = 0;
     uint64_t begin_monotonic_ns = 0;
     uint32_t group = 0;
+    RangeSession::Failure begin_failure;  // Of its second pass.
   };
   struct Device {
     uint32_t device_id = 0;
@@ -136,13 +137,20 @@ class Sampler {
   template <typename Body>
   bool WithContext(uint32_t context_id, CUcontext context, Body&& body);
 
+  ScheduleObservation Observe(uint64_t now_ns);
+  uint64_t Follow(const ScheduleStep& step);
   Opened OpenWindow(uint32_t group, uint64_t cost_limit_ns);
+  bool MayGoOn() const;
+  Opened GoOnWith(uint32_t group, uint64_t cost_limit_ns);
+  Opened BeginPass(Slot* slot, uint32_t group);
   Opened OpenSession(uint32_t context_id, void* context, uint32_t group);
   Opened Refused(Device* device, const RangeSession::Failure& failure, const Slot& slot);
   void NoteNotQuiet();
   void BackToTiming();
   void CloseWindow(bool back_to_timing);
   void CloseSession(Slot* slot, CounterOutcome outcome);
+  void ReadSession(Slot* slot, std::vector<RangeValues> values, const std::vector<double>& peaks,
+                   const RangeSession::Failure& failure, CounterOutcome outcome);
   void ReadValues(const Slot& slot, std::vector<RangeValues> values);
   void NoteTensor(uint32_t place, uint32_t group, const std::vector<std::string>& metrics,
                   const std::vector<double>& values);
@@ -172,6 +180,8 @@ class Sampler {
   RangeProfilerApi range_;
   std::string chip_;
   CounterPlan plan_;
+  // Two groups that one session can count, one after the other.
+  std::optional<std::pair<uint32_t, uint32_t>> pair_;
   std::vector<std::string> peak_metrics_;
   std::vector<ReplayConfig> replay_configs_;
   std::vector<Device> devices_;

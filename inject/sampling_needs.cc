@@ -113,12 +113,24 @@ bool SamplingNeeds::IsReady(const Signature& signature, uint32_t group) const no
     case GroupKind::kTensor:
       if ((for_all_ >> group & 1u) != 0 && for_all_allowed_.load(std::memory_order_relaxed)) return true;
       return signature.tensor_active.load(std::memory_order_relaxed) &&
+             (signature.tensor_certain.load(std::memory_order_relaxed) || !AwaitsPatchedCode(signature)) &&
              (!signature.tensor_path_known.load(std::memory_order_relaxed) ||
               signature.groups[group].samples.load(std::memory_order_relaxed) != 0);
     case GroupKind::kHardware:
     case GroupKind::kPcie:
     case GroupKind::kNvlink:
     case GroupKind::kDevice:
+      return true;
+  }
+  return false;
+}
+
+// Whether a group of patched code is still to come, which tells packed half-precision arithmetic from tensor cores.
+bool SamplingNeeds::AwaitsPatchedCode(const Signature& signature) const noexcept {
+  for (uint32_t group = 0; group < group_count_; ++group) {
+    if (kinds_[group] != GroupKind::kSass) continue;
+    if ((given_up_groups_.load(std::memory_order_relaxed) >> group & 1u) != 0) continue;
+    if (signature.groups[group].samples.load(std::memory_order_relaxed) == 0 && Missing(signature, group) != 0)
       return true;
   }
   return false;
@@ -198,8 +210,10 @@ void SamplingNeeds::GiveUp(uint32_t place) noexcept {
   if (places_ != nullptr && place <= mask_) places_[place].given_up.store(true, std::memory_order_relaxed);
 }
 
-void SamplingNeeds::SetTensorActive(uint32_t place, bool active) noexcept {
-  if (place <= mask_ && places_ != nullptr) places_[place].tensor_active.store(active, std::memory_order_relaxed);
+void SamplingNeeds::SetTensorActive(uint32_t place, bool active, bool certain) noexcept {
+  if (place > mask_ || places_ == nullptr) return;
+  places_[place].tensor_certain.store(certain, std::memory_order_relaxed);
+  places_[place].tensor_active.store(active, std::memory_order_relaxed);
 }
 
 void SamplingNeeds::SetTensorPathKnown(uint32_t place) noexcept {
@@ -360,6 +374,12 @@ uint32_t SamplingNeeds::RankLimit(uint32_t group, uint32_t ranges) const noexcep
     any = true;
   }
   return UINT32_MAX;
+}
+
+bool SamplingNeeds::AnyLacks(uint32_t group) const noexcept {
+  if (group >= group_count_ || (given_up_groups_.load(std::memory_order_relaxed) >> group & 1u) != 0) return false;
+  return std::any_of(order_.begin(), order_.begin() + ranked_,
+                     [&](const Ranked& ranked) { return Missing(places_[ranked.place], group) != 0; });
 }
 
 uint32_t SamplingNeeds::Samples(uint32_t place, uint32_t group) const noexcept {

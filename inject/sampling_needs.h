@@ -117,7 +117,8 @@ class SamplingNeeds {
   // One timed launch. `clean`: next to no switch of windows, not one of the first, overlapped by no other.
   void AddTime(uint64_t key, uint64_t duration_ns, bool clean) noexcept;
   // What is known by now of its use of the tensor pipe (tensor_evidence.h).
-  void SetTensorActive(uint32_t place, bool active = true) noexcept;
+  // `certain`: whatever patched code may still tell.
+  void SetTensorActive(uint32_t place, bool active = true, bool certain = false) noexcept;
   // A tensor group counted operations: what path the signature takes is known, and groups of which it has no sample yet
   // would count nothing.
   void SetTensorPathKnown(uint32_t place) noexcept;
@@ -143,6 +144,9 @@ class SamplingNeeds {
   Summary Summarise() const noexcept;
   // For Wants: the signatures ranked below it lack at most `ranges` samples of the group together (or are only one).
   uint32_t RankLimit(uint32_t group, uint32_t ranges) const noexcept;
+
+  // Whether a signature of the top share lacks samples of the group, ready for it or not.
+  bool AnyLacks(uint32_t group) const noexcept;
 
   // One more than the largest place.
   uint32_t places() const noexcept { return places_ == nullptr ? 0 : mask_ + 1; }
@@ -176,6 +180,7 @@ class SamplingNeeds {
     std::atomic<bool> completed{false};
     std::atomic<bool> given_up{false};
     std::atomic<bool> tensor_active{false};
+    std::atomic<bool> tensor_certain{false};
     std::atomic<bool> tensor_path_known{false};
     std::array<Pair, kMaxSampledGroups> groups;
     // The schedule's: launches and timings at the last Rank, and calls of Rank since they changed.
@@ -199,6 +204,7 @@ class SamplingNeeds {
   static bool BySize(const Ranked& a, const Ranked& b) noexcept;
   bool IsReady(const Signature& signature, uint32_t group) const noexcept;
   bool IsStale(const Signature& signature) const noexcept;
+  bool AwaitsPatchedCode(const Signature& signature) const noexcept;
   uint32_t Missing(const Signature& signature, uint32_t group) const noexcept;
 
   Options options_;

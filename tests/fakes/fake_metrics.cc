@@ -116,17 +116,15 @@ bool IsPeak(std::string_view metric) { return metric.ends_with(".peak_sustained"
 std::vector<size_t> PlanPasses(const std::vector<std::string>& metrics) {
   std::map<std::string_view, size_t> passes;
   size_t hardware_count = 0;
-  bool any_sass = false;
   for (const std::string& metric : metrics) {
     if (IsPeak(metric) || passes.contains(CounterOf(metric))) continue;
-    any_sass = any_sass || IsSassMetric(metric);
     passes[CounterOf(metric)] = IsSassMetric(metric) ? 0 : hardware_count++ / kSlotsPerPass;
   }
   std::vector<size_t> result;
+  // What the hardware counts first, then patched code (seen on an H200).
+  const size_t hardware_passes = (hardware_count + kSlotsPerPass - 1) / kSlotsPerPass;
   for (const std::string& metric : metrics) {
-    // Patched code first, then what the hardware counts.
-    const bool shifted = any_sass && !IsSassMetric(metric);
-    result.push_back(IsPeak(metric) ? 0 : passes[CounterOf(metric)] + (shifted ? 1 : 0));
+    result.push_back(IsPeak(metric) ? 0 : passes[CounterOf(metric)] + (IsSassMetric(metric) ? hardware_passes : 0));
   }
   return result;
 }

@@ -76,7 +76,10 @@ class HostObjects {
       for (size_t i = 0; i < call.size(); ++i) {
         setup->metrics.push_back(call[i]);
         setup->passes.push_back(setup->pass_count + passes[i]);
-        setup->has_sass = setup->has_sass || IsSassMetric(call[i]);
+        if (IsSassMetric(call[i])) {
+          setup->has_sass = true;
+          setup->sass_pass = setup->passes.back();
+        }
         end = std::max(end, setup->pass_count + passes[i] + 1);
       }
       setup->pass_count = end;
@@ -106,7 +109,7 @@ double Evaluate(const std::string& metric, const DecodedRange& range) {
   const std::string counter = metric.substr(0, metric.find('.'));
   for (size_t i = 0; i < range.setup->metrics.size(); ++i) {
     const std::string& configured = range.setup->metrics[i];
-    const bool missed = range.setup->passes[i] != 0 && !range.replayed;
+    const bool missed = range.setup->passes[i] != range.pass && !range.replayed;
     if (missed || configured.substr(0, configured.find('.')) != counter || IsPeak(configured)) {
       continue;
     }

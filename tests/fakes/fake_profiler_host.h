@@ -22,6 +22,7 @@ struct CounterSetup {
   std::vector<size_t> passes;  // The pass of each metric.
   size_t pass_count = 0;
   bool has_sass = false;
+  size_t sass_pass = 0;
 };
 
 // Null: no image of ours.

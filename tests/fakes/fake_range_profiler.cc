@@ -40,6 +40,7 @@ struct CounterDataRange {
   bool first = false;
   bool void_values = false;
   bool replayed = false;
+  size_t pass = 0;
 };
 
 size_t CounterDataBytes(uint64_t max_range_count) {
@@ -69,6 +70,7 @@ void SpendTime(uint64_t microseconds) {
 struct Range {
   std::string name;
   CountedWork counted;
+  size_t pass = 0;
 };
 
 // What stands behind a CUpti_RangeProfiler_Object.
@@ -83,13 +85,31 @@ struct RangeObject {
   size_t image_bytes = 0;
   size_t max_range_count = 0;
   bool started = false;
+  size_t pass = 0;  // That is counted, or would be next.
   bool range_open = false;
   std::deque<Range> ranges;  // Of the session; names differ.
+
+  bool has_several_passes() const { return setup != nullptr && setup->pass_count > 1 && !replays; }
+  // Whether launches run patched code.
+  bool is_patched() const {
+    return setup != nullptr && setup->has_sass && (!has_several_passes() || pass == setup->sass_pass);
+  }
   size_t open_index = 0;
   // Ranges of sessions that were stopped, until they are decoded.
   std::vector<Range> stopped;
   std::atomic<int> calls_under_way{0};
 };
+
+std::vector<std::string> MetricsOfPass(const RangeObject& object) {
+  if (!object.has_several_passes()) return object.setup->metrics;
+  std::vector<std::string> metrics;
+  for (size_t i = 0; i < object.setup->metrics.size(); ++i) {
+    if (object.setup->passes[i] == object.pass) metrics.push_back(object.setup->metrics[i]);
+  }
+  return metrics;
+}
+
+std::string FirstOf(const std::vector<std::string>& metrics) { return metrics.empty() ? "" : metrics.front(); }
 
 CUptiResult Denied() { return GetScenario().counters_denied ? CUPTI_ERROR_INSUFFICIENT_PRIVILEGES : CUPTI_SUCCESS; }
 
@@ -160,7 +180,8 @@ class RangeProfilers {
       object->reconfigured = true;
     }
     object->replays = params.replayMode == CUPTI_KernelReplay;
-    if (setup->pass_count > 1 && !object->replays) LogViolation("a configuration of several passes in user replay");
+    if (setup->pass_count > 2 && !object->replays) LogViolation("a configuration of many passes in user replay");
+    object->pass = 0;
     object->setup = setup;
     object->image = params.pCounterDataImage;
     object->image_bytes = params.counterDataImageSize;
@@ -179,9 +200,9 @@ class RangeProfilers {
         .Add("does", "start")
         .Add("object", object->id)
         .Add("context", object->context_id)
-        .Add("sass", uint64_t{object->setup->has_sass})
-        .Add("metrics", object->setup->metrics.size())
-        .Add("first_metric", object->setup->metrics.empty() ? "" : object->setup->metrics.front())
+        .Add("sass", uint64_t{object->is_patched()})
+        .Add("metrics", MetricsOfPass(*object).size())
+        .Add("first_metric", FirstOf(MetricsOfPass(*object)))
         .Add("time", GpuNowNs());
     return CUPTI_SUCCESS;
   }
@@ -196,9 +217,11 @@ class RangeProfilers {
     std::lock_guard lock(mutex_);
     object->started = false;
     object->stopped.assign(object->ranges.begin(), object->ranges.end());
-    params->passIndex = 0;
+    for (Range& range : object->stopped) range.pass = object->pass;
+    if (object->has_several_passes()) object->pass = (object->pass + 1) % object->setup->pass_count;
+    params->passIndex = object->pass;
     params->targetNestingLevel = 1;
-    params->isAllPassSubmitted = 1;
+    params->isAllPassSubmitted = object->pass == 0;
     LogLine("counters")
         .Add("does", "stop")
         .Add("object", object->id)
@@ -224,7 +247,7 @@ class RangeProfilers {
       std::lock_guard lock(mutex_);
       if (object->ranges.size() >= object->max_range_count) return CUPTI_ERROR_MAX_LIMIT_REACHED;
     }
-    if (!object->setup->has_sass) {
+    if (!object->is_patched()) {
       FindDriver()->wait_context_idle(object->context);
       SpendTime(GetScenario().counter_range_us);
     }
@@ -232,7 +255,7 @@ class RangeProfilers {
     const auto same = std::find_if(object->ranges.begin(), object->ranges.end(),
                                    [name](const Range& range) { return range.name == name; });
     object->open_index = static_cast<size_t>(same - object->ranges.begin());
-    if (same == object->ranges.end()) object->ranges.push_back({name, {}});
+    if (same == object->ranges.end()) object->ranges.push_back({name, {}, 0});
     object->range_open = true;
     return CUPTI_SUCCESS;
   }
@@ -242,7 +265,7 @@ class RangeProfilers {
       LogDisorder("cuptiRangeProfilerPopRange without a range");
       return CUPTI_ERROR_INVALID_OPERATION;
     }
-    if (!object->setup->has_sass) FindDriver()->wait_context_idle(object->context);
+    if (!object->is_patched()) FindDriver()->wait_context_idle(object->context);
     std::lock_guard lock(mutex_);
     object->range_open = false;
     const Range& range = object->ranges[object->open_index];
@@ -251,8 +274,8 @@ class RangeProfilers {
         .Add("context", object->context_id)
         .Add("index", object->open_index)
         .Add("name", range.name)
-        .Add("sass", uint64_t{object->setup->has_sass})
-        .Add("first_metric", object->setup->metrics.empty() ? "" : object->setup->metrics.front())
+        .Add("sass", uint64_t{object->is_patched()})
+        .Add("first_metric", FirstOf(MetricsOfPass(*object)))
         .Add("kernels", range.counted.kernel_count)
         .Add("copies", range.counted.copy_count)
         .Add("contaminated", range.counted.contaminated_count)
@@ -278,6 +301,7 @@ class RangeProfilers {
       std::strncpy(decoded.name, range.name.c_str(), kRangeNameBytes - 1);
       decoded.counted = range.counted;
       decoded.first = header.range_count == 0 && !object->replays;
+      decoded.pass = range.pass;
       decoded.replayed = object->replays;
       decoded.void_values = object->reconfigured;
       std::memcpy(object->image + CounterDataBytes(header.range_count), &decoded, sizeof(decoded));
@@ -315,7 +339,7 @@ class RangeProfilers {
     return std::any_of(objects_.begin(), objects_.end(), [context_id](const auto& entry) {
       const RangeObject& object = *entry.second;
       return object.context_id == context_id &&
-             ((object.replays && object.started) || (object.range_open && object.setup->has_sass));
+             ((object.replays && object.started) || (object.range_open && object.is_patched()));
     });
   }
 
@@ -410,6 +434,7 @@ bool ReadCounterData(const uint8_t* image, size_t image_bytes, size_t range_inde
   range->first = stored.first;
   range->void_values = stored.void_values;
   range->replayed = stored.replayed;
+  range->pass = stored.pass;
   return range->setup != nullptr;
 }
 

@@ -30,6 +30,7 @@ struct DecodedRange {
   bool first = false;
   bool void_values = false;  // NaN for everything.
   bool replayed = false;     // All passes were made.
+  size_t pass = 0;           // Otherwise the one that was made.
 };
 // False: no such image or range.
 bool ReadCounterData(const uint8_t* image, size_t image_bytes, size_t range_index, DecodedRange* range);

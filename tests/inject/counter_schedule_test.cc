@@ -41,6 +41,7 @@ uint32_t Missing(const SimulatedRun& run) {
 ScheduleObservation At(uint64_t now_ns) {
   ScheduleObservation seen;
   seen.now_ns = now_ns;
+  seen.busy_ratio = 1;
   seen.needs.ranked = 4;
   seen.needs.timed_ratio = 1;
   seen.needs.groups[0] = {.signatures = 4, .ranges = 12, .share_ratio = 1, .given_up = false};
@@ -94,6 +95,70 @@ TEST(CounterSchedule, WaitsForNoTimingsWhereNothingIsTimed) {
   ScheduleObservation seen = At(10 * kMs);
   seen.needs.timed_ratio = 0;
   EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kToCounters);
+}
+
+TEST(CounterSchedule, BeginsNothingWhileTheProgramLaunchesNothing) {
+  CounterSchedule schedule({}, kTwoKinds, 0);
+  ScheduleObservation seen = At(10 * kMs);
+  seen.launches = 100;
+  EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kStay);
+  seen.now_ns += kSecond;
+  EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kStay) << "it loads something";
+  seen.now_ns += 20 * kMs;
+  seen.launches = 101;
+  EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kToCounters);
+}
+
+TEST(CounterSchedule, TheGroupAtHandNeedsNoBudgetForASession) {
+  for (const bool at_hand : {true, false}) {
+    CounterSchedule schedule({.budget_ratio = 0.01, .first_round_ns = kSecond, .min_quiet_ns = 0}, kTwoKinds, 0);
+    ScheduleObservation seen = At(10 * kMs);
+    seen.needs.groups[1] = seen.needs.groups[0];
+    ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToCounters);
+    seen.needs.groups[0].signatures = 0;
+    seen.cost_ns = 800 * kMs;
+    seen.rotation_ns = 300 * kMs;
+    if (at_hand) seen.group_at_hand = 1;
+    ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToTiming);
+    const ScheduleStep step = schedule.Step(seen);
+    EXPECT_EQ(step.action, at_hand ? ScheduleAction::kToCounters : ScheduleAction::kStay);
+    EXPECT_EQ(step.budget_spent, !at_hand);
+  }
+}
+
+TEST(CounterSchedule, AGroupWhoseSessionWasFullComesAgainBeforeOthers) {
+  for (const double left_ratio : {0.5, 0.01}) {
+    CounterSchedule schedule(kAtOnce, kTwoKinds, 0);
+    ScheduleObservation seen = At(10 * kMs);
+    seen.needs.groups[1] = seen.needs.groups[0];
+    ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToCounters);
+    seen.samples = 12;
+    seen.needs.groups[0].share_ratio = left_ratio;
+    seen.recording = false;  // The window is over.
+    seen.session_full = true;
+    ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToTiming);
+    seen.recording = true;
+    seen.session_full = false;
+    const ScheduleStep step = schedule.Step(seen);
+    EXPECT_EQ(step.action, ScheduleAction::kToCounters);
+    EXPECT_EQ(step.group, left_ratio > 0.1 ? 0u : 1u);
+  }
+}
+
+TEST(CounterSchedule, WaitsForItsBudgetInAnOpenWindowOnlyWhereTheDeviceIsBusy) {
+  for (const double busy_ratio : {0.95, 0.3}) {
+    CounterSchedule schedule({.budget_ratio = 0.05, .first_round_ns = kSecond, .min_quiet_ns = 0}, {kTwoKinds, 1}, 0);
+    ScheduleObservation seen = At(10 * kMs);
+    ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToCounters);
+    seen.now_ns = 18 * kSecond;
+    seen.rotation_ns = 300 * kMs;
+    seen.hardware_range_ns = 100 * kMs;
+    seen.cost_ns = kSecond;  // 0.1 s more takes two seconds.
+    seen.busy_ratio = busy_ratio;
+    const ScheduleStep step = schedule.Step(seen);
+    EXPECT_TRUE(step.budget_spent);
+    EXPECT_EQ(step.action, busy_ratio > 0.9 ? ScheduleAction::kStay : ScheduleAction::kToTiming);
+  }
 }
 
 TEST(CounterSchedule, OpensNothingInACaptureOrOutsideTheRegion) {

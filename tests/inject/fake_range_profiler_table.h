@@ -38,6 +38,8 @@ struct FakeProfiler {
     bool range_open = false;
     bool replays = false;
     size_t max_ranges = 0;
+    size_t pass = 0;  // Of the next start, or of the session that is started.
+    size_t ranges_in_pass = 0;
     std::vector<std::string> names;
     const uint8_t* image = nullptr;
   };
@@ -66,8 +68,14 @@ struct FakeProfiler {
   std::map<uintptr_t, Object> objects;
   // Host objects: how many range profiler objects had been enabled when each was made.
   std::map<uintptr_t, uint64_t> host_objects;
-  // Ranges of images, kept after their object is gone.
+  // Ranges of images, kept after their object is gone. The pass of a range is what its name begins with.
   std::map<const uint8_t*, std::vector<std::string>> images;
+  // The pass of a metric, where a configuration has two: patched code comes last.
+  static bool IsOfSecondPass(std::string_view metric) { return metric.find("__sass_") != std::string_view::npos; }
+  bool HasTwoPasses() const {
+    const auto second = std::count_if(last_metrics.begin(), last_metrics.end(), IsOfSecondPass);
+    return second != 0 && second != std::ssize(last_metrics);
+  }
   uint64_t enabled = 0;
   uint64_t pushes = 0;
   size_t last_max_ranges = 0;
@@ -261,7 +269,10 @@ inline RangeProfilerApi MakeFakeRangeProfiler() {
     if (object == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
     if (!object->started) TheFakeProfiler().violations.emplace_back("Stop without Start");
     object->started = false;
-    params->isAllPassSubmitted = 1;
+    object->pass = TheFakeProfiler().HasTwoPasses() ? 1 - object->pass : 0;
+    object->ranges_in_pass = 0;
+    params->passIndex = object->pass;
+    params->isAllPassSubmitted = object->pass == 0;
     return result;
   };
   api.cuptiRangeProfilerPushRange = [](CUpti_RangeProfiler_PushRange_Params* params) {
@@ -277,7 +288,10 @@ inline RangeProfilerApi MakeFakeRangeProfiler() {
       profiler.violations.push_back("the name " + std::string(params->pRangeName) + " a second time");
     }
     if (result != CUPTI_SUCCESS) return result;
-    if (object->names.size() >= object->max_ranges) return CUPTI_ERROR_MAX_LIMIT_REACHED;
+    if (object->ranges_in_pass >= object->max_ranges) return CUPTI_ERROR_MAX_LIMIT_REACHED;
+    if (params->pRangeName[0] != (object->pass == 0 ? 'r' : 's'))
+      profiler.violations.emplace_back("a name of another pass");
+    ++object->ranges_in_pass;
     ++profiler.pushes;
     object->range_open = true;
     object->names.emplace_back(params->pRangeName);
@@ -356,8 +370,10 @@ inline RangeProfilerApi MakeFakeRangeProfiler() {
     for (size_t i = 0; i < params->numMetrics; ++i) {
       const std::string metric = params->ppMetricNames[i];
       if (profiler.refused_metrics.count(metric) != 0) return CUPTI_ERROR_INVALID_METRIC_NAME;
+      const bool other_pass =
+          profiler.HasTwoPasses() && FakeProfiler::IsOfSecondPass(metric) != (names[index][0] == 's');
       params->pMetricValues[i] =
-          profiler.nan_metrics.count(metric) != 0
+          profiler.nan_metrics.count(metric) != 0 || other_pass
               ? std::numeric_limits<double>::quiet_NaN()
               : profiler.value(static_cast<uint32_t>(std::stoul(names[index].substr(1))), metric);
     }

@@ -335,6 +335,64 @@ TEST_F(RangeSessionTest, CostsAreThoseOfTheSessionAndGoWhereTheyBelong) {
   ASSERT_FALSE(session->Close(&values_, nullptr).failed());
 }
 
+TEST_F(RangeSessionTest, ASecondPassCountsItsOwnMetricsInRangesOfItsOwn) {
+  options_.next_metrics = {"smsp__sass_c.sum"};
+  options_.extra_metrics = {"peak"};
+  const auto session = Make();
+  ASSERT_FALSE(session->Open(options_).failed());
+  EXPECT_TRUE(session->HasNextPass());
+  for (int i = 0; i < 3; ++i) Range(session.get());
+  ASSERT_FALSE(session->EndPass(&values_, &extra_).failed());
+  ASSERT_THAT(values_, SizeIs(3));
+  EXPECT_EQ(values_[2].order, 2u);
+  EXPECT_THAT(values_[2].values, ElementsAre(FakeCounterValue(2, "a.sum"), FakeCounterValue(2, "bb.avg")));
+  EXPECT_THAT(extra_, SizeIs(1));
+  EXPECT_EQ(session->next_order(), 3u) << "of the pass that has ended";
+
+  ASSERT_FALSE(session->BeginPass().failed());
+  EXPECT_FALSE(session->HasNextPass());
+  EXPECT_EQ(session->next_order(), 0u);
+  for (int i = 0; i < 4; ++i) Range(session.get());
+  EXPECT_FALSE(session->HasRoom()) << "as many as the first pass could have";
+  values_.clear();
+  extra_.clear();
+  ASSERT_FALSE(session->Close(&values_, &extra_).failed());
+  ASSERT_THAT(values_, SizeIs(4));
+  EXPECT_THAT(values_[3].values, ElementsAre(FakeCounterValue(3, "smsp__sass_c.sum")));
+  EXPECT_THAT(extra_, IsEmpty()) << "peaks are of the first";
+  EXPECT_EQ(fake_.Count("RangeProfilerEnable"), 1u);
+  EXPECT_EQ(fake_.Count("RangeProfilerStart"), 2u);
+  EXPECT_EQ(fake_.OpenObjects(), 0u);
+}
+
+TEST_F(RangeSessionTest, FailuresBetweenThePassesAreNamedAndClosingFollows) {
+  for (const std::string call : {"Stop", "DecodeData", "Start"}) {
+    SCOPED_TRACE(call);
+    fake_.Succeed();
+    options_.next_metrics = {"smsp__sass_c.sum"};
+    const auto session = Make();
+    ASSERT_FALSE(session->Open(options_).failed());
+    Range(session.get());
+    fake_.Fail("RangeProfiler" + call, CUPTI_ERROR_UNKNOWN);
+    RangeSession::Failure failure = session->EndPass(&values_, &extra_);
+    if (!failure.failed()) failure = session->BeginPass();
+    EXPECT_EQ(failure.result, CUPTI_ERROR_UNKNOWN);
+    EXPECT_EQ(failure.call, "cuptiRangeProfiler" + call);
+    EXPECT_FALSE(session->HasNextPass());
+    fake_.Succeed();
+    values_.clear();
+    (void)session->Close(&values_, &extra_);
+    EXPECT_EQ(fake_.OpenObjects(), 0u);
+  }
+}
+
+TEST_F(RangeSessionTest, WithoutASecondGroupThereIsNoNextPass) {
+  const auto session = Make();
+  ASSERT_FALSE(session->Open(options_).failed());
+  EXPECT_FALSE(session->HasNextPass());
+  ASSERT_FALSE(session->Close(&values_, &extra_).failed());
+}
+
 TEST_F(RangeSessionTest, NoMemoryForTheCounterDataLeavesNoObjectOpen) {
   fake_.throws_in = "RangeProfilerGetCounterDataSize";
   const auto session = Make();

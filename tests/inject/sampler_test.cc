@@ -186,7 +186,15 @@ class SamplerTest : public ::testing::Test {
     return writer_parts_.AllPackets();
   }
 
-  static bool Eventually(const std::function<bool()>& done) { return WaitUntil(done, kPatienceNs); }
+  // While the program launches what is not to be sampled.
+  static bool Eventually(const std::function<bool()>& done) {
+    return WaitUntil(
+        [&] {
+          Stats().Add(StatId::kLaunchesSeen);
+          return done();
+        },
+        kPatienceNs);
+  }
   bool EventuallyIn(WindowKind kind) {
     return Eventually([&] { return recording_.window_kind() == kind; });
   }
@@ -852,9 +860,9 @@ TEST_F(SamplerTest, AContextThatCannotBeMadeCurrentIsNoFaultOfTheGroup) {
 TEST_F(SamplerTest, AFaultEndsSamplingAndNothingElse) {
   fake_.throws_in = "RangeProfilerEnable";
   StartTimed();
-  thread_.join();  // By itself.
+  EXPECT_TRUE(Eventually([&] { return sampler_->finished(); })) << "by itself";
+  thread_.join();
   thread_ = std::thread([] {});
-  EXPECT_TRUE(sampler_->finished());
   EXPECT_FALSE(hold_.held()) << "launches go on";
   EXPECT_FALSE(captures_.busy());
   EXPECT_TRUE(watchdog_.off());

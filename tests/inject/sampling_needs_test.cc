@@ -100,7 +100,15 @@ TEST_F(SamplingNeedsTest, WantsTensorGroupsOnlyWhereTheTensorPipeWasAtWork) {
   needs_.Rank();
   EXPECT_FALSE(needs_.Wants(place, kTensor));
   needs_.SetTensorActive(place);
+  EXPECT_FALSE(needs_.Wants(place, kTensor)) << "patched code may still say that it was packed arithmetic";
+  (void)needs_.Record(place, kSass, SampleOutcome::kValid);
   EXPECT_TRUE(needs_.Wants(place, kTensor));
+  const uint32_t without = Add(2, 2, 1000);
+  needs_.Rank();
+  needs_.SetTensorActive(without);
+  EXPECT_FALSE(needs_.Wants(without, kTensor));
+  needs_.GiveUpGroup(kSass);
+  EXPECT_TRUE(needs_.Wants(without, kTensor)) << "there will be none";
 }
 
 TEST_F(SamplingNeedsTest, ATensorGroupThatIsForAllTakesTheOthersWhileItMay) {
@@ -109,6 +117,7 @@ TEST_F(SamplingNeedsTest, ATensorGroupThatIsForAllTakesTheOthersWhileItMay) {
   const uint32_t gemm = Add(2, 2, 1000);
   needs_.Rank();
   needs_.SetTensorActive(gemm);
+  (void)needs_.Record(gemm, kSass, SampleOutcome::kValid);
   needs_.SetForAll(false);
   EXPECT_FALSE(needs_.Wants(place, kTensor));
   EXPECT_TRUE(needs_.Wants(gemm, kTensor));
