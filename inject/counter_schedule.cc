@@ -32,7 +32,7 @@ uint64_t WorthwhileRanges(const ScheduleObservation& observation, uint32_t group
 uint32_t SessionPlaces(uint32_t ranges) noexcept {
   constexpr uint32_t kLeast = 8;
   return ranges >= kMaxSessionPlaces ? kMaxSessionPlaces
-                                     : std::clamp(ranges + ranges / 8 + 4, kLeast, kMaxSessionPlaces);
+                                     : std::clamp(ranges + ranges / 16 + 4, kLeast, kMaxSessionPlaces);
 }
 
 CounterSchedule::CounterSchedule(const ScheduleOptions& options, std::span<const GroupKind> kinds, uint64_t start_ns)
@@ -116,6 +116,7 @@ ScheduleStep CounterSchedule::Step(const ScheduleObservation& observation) noexc
     if (!first_seen_ns_) first_seen_ns_ = observation.now_ns;
     most_ranked_ = observation.needs.ranked;
     last_seen_ns_ = observation.now_ns;
+    quiet_ns_ = 0;
   }
   // The end of a session may fail as well, which is seen after its window was closed.
   if (!in_counters_ && rotations_ != 0 && observation.session_failures != seen_failures_) NoteFailure(observation);
@@ -161,7 +162,7 @@ bool CounterSchedule::MayBegin(const ScheduleObservation& observation) noexcept 
   const bool late = Minus(now_ns, first_seen_ns) >= options_.max_wait_for_timings_ns;
   if (options_.timing && observation.needs.timed_ratio < options_.timed_ratio && !late) return false;
   if (!first_round_over_) {
-    return late || now_ns - last_seen_ns_ >= std::max(options_.min_quiet_ns, last_seen_ns_ - first_seen_ns);
+    return late || quiet_ns_ >= std::max(options_.min_quiet_ns, last_seen_ns_ - first_seen_ns);
   }
   const uint64_t waited_ns = now_ns - *pending_ns_;
   round_worth_ratio_ = 0;
@@ -186,6 +187,12 @@ ScheduleStep CounterSchedule::InTiming(const ScheduleObservation& observation) n
   if (!observation.recording) return step;
   // A program that launches nothing just now has nothing to be sampled: it loads a library, or data.
   const bool launches = !observation.launches || observation.launches != std::exchange(launches_, observation.launches);
+  if (!observation.launches) {
+    quiet_ns_ = Minus(now_ns, last_seen_ns_);
+  } else if (launches) {
+    quiet_ns_ += std::min(Minus(now_ns, std::max(last_seen_ns_, launched_ns_)), options_.longest_gap_ns);
+    launched_ns_ = now_ns;
+  }
   if (!in_round_) {
     if (!MayBegin(observation) || !launches) {
       step.next_ns = now_ns + kInCountersNs;

@@ -50,7 +50,10 @@ struct ScheduleOptions {
   uint64_t drain_ns = 100'000'000;
   // Rule 2: the share that must be timed, how long nothing new must have come at least, and how long all that may take.
   double timed_ratio = 0.90;
-  uint64_t min_quiet_ns = 50'000'000;
+  // More than the time between two looks at the signatures. Only time in which the program launches counts, a gap of at
+  // most so long with it.
+  uint64_t min_quiet_ns = 300'000'000;
+  uint64_t longest_gap_ns = 250'000'000;
   uint64_t max_wait_for_timings_ns = 10'000'000'000;
   // Rule 3: a window ends when it brought nothing for so long; with busy streams, a drain is allowed after the first
   // such time.
@@ -202,7 +205,8 @@ class CounterSchedule {
   bool most_is_done_ = false;
   std::optional<uint64_t> first_seen_ns_;  // Since when there is a signature,
   uint32_t most_ranked_ = 0;               // how many there were at most,
-  uint64_t last_seen_ns_ = 0;              // and since when.
+  uint64_t last_seen_ns_ = 0;              // since when,
+  uint64_t quiet_ns_ = 0;                  // and for how long the program has launched since.
   std::optional<uint64_t> pending_ns_;     // Since when something is to be sampled,
   uint32_t pending_signatures_ = 0;        // how many signatures of the neediest group at most,
   uint64_t pending_grew_ns_ = 0;           // and since when not more.
@@ -220,7 +224,8 @@ class CounterSchedule {
   uint64_t seen_failures_ = 0;
   uint32_t failures_before_ = 0;
   double window_share_ = 0;
-  std::optional<uint64_t> launches_;  // As of the last step in a timing window.
+  std::optional<uint64_t> launches_;  // As of the last step in a timing window,
+  uint64_t launched_ns_ = 0;          // and when there were more than before.
   uint64_t gain_samples_ = 0;
   uint64_t gain_skips_ = 0;
   uint64_t gain_ns_ = 0;

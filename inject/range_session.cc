@@ -1,5 +1,6 @@
 #include "inject/range_session.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -78,7 +79,8 @@ RangeSession::Failure RangeSession::Open(const Options& options) {
     size.pMetricNames = names.data();
     size.numMetrics = names.size();
     // Ranges of the second pass have names of their own.
-    const uint32_t all_ranges = options.next_metrics.empty() ? options.max_ranges : 2 * options.max_ranges;
+    const uint32_t next_ranges = options.next_metrics.empty() ? 0 : options.max_next_ranges;
+    const uint32_t all_ranges = options.max_ranges + next_ranges;
     size.maxNumOfRanges = all_ranges;
     size.maxNumRangeTreeNodes = all_ranges;
     Note(&failure, range_.cuptiRangeProfilerGetCounterDataSize(&size), "cuptiRangeProfilerGetCounterDataSize");
@@ -100,7 +102,7 @@ RangeSession::Failure RangeSession::Open(const Options& options) {
     // Without kernel_replay the launches run as they are, and all groups are of one pass.
     set.range = options.kernel_replay ? CUPTI_AutoRange : CUPTI_UserRange;
     set.replayMode = options.kernel_replay ? CUPTI_KernelReplay : CUPTI_UserReplay;
-    set.maxRangesPerPass = options.max_ranges;
+    set.maxRangesPerPass = std::max(options.max_ranges, next_ranges);
     set.numNestingLevels = 1;
     set.minNestingLevel = 1;
     set.passIndex = 0;

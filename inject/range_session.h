@@ -54,7 +54,8 @@ class RangeSession {
     std::vector<std::string> extra_metrics;
     // Of the second pass; empty: there is none. Not with kernel_replay.
     std::vector<std::string> next_metrics;
-    uint32_t max_ranges = 256;  // Of each pass.
+    uint32_t max_ranges = 256;
+    uint32_t max_next_ranges = 256;  // Of the second pass.
     bool kernel_replay = false;
   };
   // How a sequence of calls ended: the first that failed.
@@ -73,7 +74,7 @@ class RangeSession {
 
   Failure Open(const Options& options);
   // Whether another range can be pushed before Close.
-  bool HasRoom() const { return next_order() < options_.max_ranges; }
+  bool HasRoom() const { return next_order() < (pass_ == 0 ? options_.max_ranges : options_.max_next_ranges); }
   // Number of the range that the next Push begins, in this pass. [MT]
   uint32_t next_order() const { return pushed_.load(std::memory_order_relaxed); }
   // CUptiResult.

@@ -52,7 +52,7 @@ bool SamplingNeeds::Allocate(const Options& options, std::span<const GroupKind> 
   options_ = options;
   options_.samples_per_group = std::clamp<uint32_t>(options.samples_per_group, 1, 255);
   options_.max_void_ranges = std::clamp<uint32_t>(options.max_void_ranges, 1, 255);
-  options_.share_percent = std::min<uint32_t>(options.share_percent, 100);
+  options_.share_percent = std::clamp(options.share_percent, 0.0, 100.0);
   // Half empty when full: probes stay short.
   const uint32_t places = std::bit_ceil(std::clamp<uint32_t>(options.capacity, 1, 1u << 24) * 2);
   places_.reset(new (std::nothrow) Signature[places]);

@@ -66,7 +66,7 @@ class SamplingNeeds {
     uint32_t functions = 16384;      // One more than the largest index of a function.
     uint32_t samples_per_group = 3;  // At most 255.
     uint32_t clean_timings = 20;     // That a signature should have before counters begin.
-    uint32_t share_percent = 99;     // Of the GPU time that the sampled signatures must make up.
+    double share_percent = 99;       // Of the GPU time that the sampled signatures must make up.
     uint32_t max_void_ranges = 8;    // In a row, of one signature and group: then that pair is given up.
     // Calls of Rank without a launch after which a signature is not waited for: twice as many as there were from its
     // first launch to its last one, in these limits. What only a program's beginning launched is not waited for long.
@@ -133,7 +133,7 @@ class SamplingNeeds {
 
   // ------------------------------------------------------------------------------------------------ the schedule's
   // From the next Rank on: the share of GPU time that the signatures to be sampled make up.
-  void SetSharePercent(uint32_t percent) noexcept { options_.share_percent = std::min<uint32_t>(percent, 100); }
+  void SetSharePercent(double percent) noexcept { options_.share_percent = std::clamp(percent, 0.0, 100.0); }
   // Whether groups that are for all take signatures without tensor work now.
   void SetForAll(bool allowed) noexcept { for_all_allowed_.store(allowed, std::memory_order_relaxed); }
   // Puts the signatures into the order of their share of GPU time and picks those that make up the top share, of the

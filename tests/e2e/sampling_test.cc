@@ -51,6 +51,21 @@ TEST_F(Sampling, EverySignatureHasThreeSamplesOfEveryCoreGroup) {
   EXPECT_THAT(capture.trace.counter_denials, IsEmpty());
 }
 
+TEST_F(Sampling, OneSessionOfCuptiCountsHardwareAndThenPatchedCode) {
+  const Capture capture = Sample({"sampled", "ms=1500"});
+  ASSERT_THAT(capture.trace.counter_sessions, SizeIs(Ge(2u)));
+  std::vector<std::string> groups;
+  std::set<uint64_t> windows;
+  for (const auto& [id, session] : capture.trace.counter_sessions) {
+    groups.push_back(capture.trace.counter_groups.at(session.group_iid()).name());
+    windows.insert(session.window_id());
+  }
+  EXPECT_EQ(groups[0], "light+");
+  EXPECT_EQ(groups[1], "sass+");
+  EXPECT_EQ(windows.size(), groups.size() - 1) << "the second goes on in the window of the first";
+  EXPECT_THAT(capture.log.Of("counters", "does", "enable"), SizeIs(groups.size() - 1));
+}
+
 TEST_F(Sampling, AllOtherLaunchesAreTimedOnce) {
   const Capture capture = Sample({"sampled", "ms=1500"});
   EXPECT_THAT(capture.trace.counter_samples, Not(IsEmpty()));

@@ -379,6 +379,30 @@ TEST(CounterPlanner, MakesATensorGroupThatTakesWhatRoamsOneForAllSignatures) {
   EXPECT_EQ(groups, 1);
 }
 
+// -------------------------------------------------------------------------------------------------- two in a session
+
+TEST(CounterPlanner, PairsTheFirstGroupsOfHardwareAndOfPatchedCode) {
+  const FakeChip chip;
+  const CounterPlan plan = PlanOf(CounterSet::kFull, chip);
+  const auto pair = PairOf(plan.groups, chip.Oracle().passes);
+  ASSERT_TRUE(pair.has_value());
+  EXPECT_EQ(plan.groups[pair->first].name, "light+");
+  EXPECT_EQ(plan.groups[pair->second].name, "sass+");
+}
+
+TEST(CounterPlanner, PairsNothingWhereTwoPassesDoNotSuffice) {
+  const FakeChip chip;
+  const CounterPlan plan = PlanOf(CounterSet::kCore, chip);
+  for (const std::optional<int> passes : {std::optional<int>(1), std::optional<int>(3), std::optional<int>()}) {
+    EXPECT_FALSE(PairOf(plan.groups, [&](const Names&) { return passes; }).has_value());
+  }
+  EXPECT_FALSE(PairOf({}, chip.Oracle().passes).has_value());
+  const CounterPlan light = PlanOf(CounterSet::kLight, chip);
+  EXPECT_FALSE(PairOf(light.groups, chip.Oracle().passes).has_value());
+  const CounterPlan patched = PlanOf({"smsp__sass_inst_executed.sum"}, chip);
+  EXPECT_FALSE(PairOf(patched.groups, chip.Oracle().passes).has_value());
+}
+
 // -------------------------------------------------------------------------------------------------- the user's list
 
 TEST(CounterPlanner, SortsTheUsersListByWhatCanShareAPass) {

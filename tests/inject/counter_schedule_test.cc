@@ -58,7 +58,7 @@ TEST(CounterSchedule, WaitsForTheCleanTimings) {
   ScheduleObservation seen = At(10 * kMs);
   seen.needs.timed_ratio = 0.89;
   EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kStay);
-  seen.now_ns += 50 * kMs;
+  seen.now_ns += 300 * kMs;
   EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kStay);
   seen.needs.timed_ratio = 0.90;
   const ScheduleStep step = schedule.Step(seen);
@@ -101,12 +101,35 @@ TEST(CounterSchedule, BeginsNothingWhileTheProgramLaunchesNothing) {
   CounterSchedule schedule({}, kTwoKinds, 0);
   ScheduleObservation seen = At(10 * kMs);
   seen.launches = 100;
+  seen.needs.timed_ratio = 0;
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kStay);
+    seen.now_ns += 20 * kMs;
+    ++*seen.launches;
+  }
+  --*seen.launches;
+  seen.needs.timed_ratio = 1;
+  EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kStay) << "it loads something";
+  ++*seen.launches;
+  seen.now_ns += 20 * kMs;
+  EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kToCounters);
+}
+
+TEST(CounterSchedule, TimeWithoutLaunchesIsNoTimeWithoutNewSignatures) {
+  CounterSchedule schedule({}, kTwoKinds, 0);
+  ScheduleObservation seen = At(10 * kMs);
+  seen.launches = 100;
   EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kStay);
   seen.now_ns += kSecond;
-  EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kStay) << "it loads something";
-  seen.now_ns += 20 * kMs;
-  seen.launches = 101;
-  EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kToCounters);
+  EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kStay);
+  uint64_t waited_ns = 0;
+  do {
+    seen.now_ns += 20 * kMs;
+    waited_ns += 20 * kMs;
+    ++*seen.launches;
+  } while (schedule.Step(seen).action == ScheduleAction::kStay && waited_ns < kSecond);
+  // The pause counts as one gap of a quarter of a second.
+  EXPECT_EQ(waited_ns, 80 * kMs);
 }
 
 TEST(CounterSchedule, TheGroupAtHandNeedsNoBudgetForASession) {
@@ -377,7 +400,7 @@ TEST(CounterSchedule, OpensNothingThatTheBudgetDoesNotCover) {
 
 TEST(CounterSchedule, ExpectsMoreOfASessionWithMorePlaces) {
   EXPECT_EQ(SessionPlaces(0), 8u);
-  EXPECT_EQ(SessionPlaces(12), 17u);
+  EXPECT_EQ(SessionPlaces(12), 16u);
   EXPECT_EQ(SessionPlaces(UINT32_MAX), kMaxSessionPlaces);
   const auto opens_at_ns = [](uint32_t ranges, uint64_t known_rotation_ns) {
     CounterSchedule schedule({.first_round_ns = 0, .min_quiet_ns = 0}, kTwoKinds, 0);

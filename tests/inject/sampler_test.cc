@@ -904,7 +904,7 @@ TEST_F(SamplerTest, ABudgetThatIsSpentIsTold) {
   StartTimed();
   ASSERT_TRUE(Eventually([&] { return fake_.Count("ProfilerDeviceSupported") != 0; }));
   uint32_t answers = 0;
-  ASSERT_TRUE(Eventually([&] { return ++answers > 60; }));
+  ASSERT_TRUE(Eventually([&] { return ++answers > 250; }));
   Finish();
   EXPECT_EQ(fake_.Count("RangeProfilerEnable"), 0u);
   EXPECT_EQ(Stats().Get(StatId::kCounterBudgetSpent), 1u);
