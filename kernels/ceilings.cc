@@ -37,7 +37,9 @@ constexpr char kUsage[] =
     "\n"
     "Nothing else should use the GPU meanwhile. For cuBLASLt's rates its library has to be found (LD_LIBRARY_PATH).\n"
     "\n"
-    "exit code: 0 all right, 1 something failed (the rest is written) or there is no device, 2 wrong usage\n";
+    "exit code: 0 all right, also where a figure could not be had (it is listed with the reason), 1 a CUDA call failed "
+    "or\n"
+    "a result was wrong (the rest is written), there is no device or the file cannot be written, 2 wrong usage\n";
 
 struct Part {
   std::string_view name;

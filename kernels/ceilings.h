@@ -8,7 +8,8 @@ namespace gx::kernels {
 // Whether the command line asks for ceilings, which have options of their own.
 bool WantsCeilings(int argc, char** argv);
 
-// Exit code: 0 all right, 1 something failed (the rest is written nevertheless) or no device answers, 2 wrong usage.
+// Exit code: 0 all right, also where a figure could not be had and the file says why; 1 a CUDA call failed or a result
+// was wrong (the rest is written nevertheless), no device answers, or the file cannot be written; 2 wrong usage.
 int RunCeilings(int argc, char** argv);
 
 }  // namespace gx::kernels

@@ -176,7 +176,8 @@ std::optional<Measured> Bench::Measure(const Workload& workload) {
     if (!pilot_ns) return std::nullopt;
     const double wanted = static_cast<double>(units) * workload.target_ns / std::max(*pilot_ns, 1e3);
     if (*pilot_ns >= kPilotNs || step(2.0 * static_cast<double>(units)) == units) {
-      units = step(wanted);
+      // Two steps, however long they take: with one there is no half of it.
+      units = std::max(step(wanted), step(2.0 * static_cast<double>(workload.unit_step)));
       break;
     }
     units = step(std::max(2.0 * static_cast<double>(units), std::min(wanted, 32.0 * static_cast<double>(units))));
@@ -184,7 +185,7 @@ std::optional<Measured> Bench::Measure(const Workload& workload) {
   // Half, so that both sizes are long and the difference is as long as the smaller.
   const uint64_t sizes[] = {step(static_cast<double>(units) / 2), units};
   if (sizes[0] >= sizes[1]) {
-    Fail("the work cannot be made large enough for two sizes");
+    Absent("the work cannot be made large enough for two sizes");
     return std::nullopt;
   }
   Measured measured;
@@ -203,7 +204,7 @@ std::optional<Measured> Bench::Measure(const Workload& workload) {
   }
   SampleDevice();
   if (!FitSlope(measured.points)) {
-    Fail("twice the work took no longer, so the samples say nothing");
+    Absent("twice the work took no longer, so the samples say nothing");
     return std::nullopt;
   }
   return measured;

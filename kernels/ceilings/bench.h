@@ -1,7 +1,8 @@
 // What every ceiling benchmark stands on: the device, a stream, samples at two sizes, memory, and where failures go.
 //
-// A benchmark that fails (a CUDA error, a wrong value, a time that does not grow) leaves an Unmeasured that says why,
-// and the others go on; only an error that spoils the context ends the run. Threads: all of it belongs to one.
+// A benchmark without a figure leaves an Unmeasured that says why, and the others go on; only an error that spoils the
+// context ends the run. A CUDA error or a wrong value is a failure; a machine that lacks what is measured, or samples
+// that say nothing, are none. Threads: all of it belongs to one.
 #ifndef GPUEXEC_KERNELS_CEILINGS_BENCH_H_
 #define GPUEXEC_KERNELS_CEILINGS_BENCH_H_
 
@@ -73,7 +74,7 @@ class Bench {
   // What is measured next, as an Unmeasured would name it.
   void Begin(std::string_view what);
   void Fail(std::string_view why);
-  // As Fail, of what this machine does not have: no fault.
+  // As Fail, of what this machine does not have or samples do not show: no failure.
   void Absent(std::string_view why);
   uint64_t failure_count() const { return failure_count_; }
   // False after reporting unless `result` is cudaSuccess.

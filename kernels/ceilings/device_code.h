@@ -46,17 +46,23 @@ __device__ inline uint64_t GlobalTimerNs() {
 }
 
 // Called by all threads of a block; the first of the first block writes. In benchmarks whose blocks stay to the end.
+// Both are read before either is stored: where the kernel's own stores are queued, a store in between waits for them,
+// and the clock seemed up to 2 % faster.
 __device__ inline void StartClock(ClockProbe* probe) {
   if (blockIdx.x == 0 && threadIdx.x == 0) {
-    probe->start_ns = GlobalTimerNs();
-    probe->start_cycles = static_cast<uint64_t>(clock64());
+    const uint64_t now_ns = GlobalTimerNs();
+    const auto now_cycles = static_cast<uint64_t>(clock64());
+    probe->start_ns = now_ns;
+    probe->start_cycles = now_cycles;
   }
 }
 
 __device__ inline void EndClock(ClockProbe* probe) {
   if (blockIdx.x == 0 && threadIdx.x == 0) {
-    probe->end_ns = GlobalTimerNs();
-    probe->end_cycles = static_cast<uint64_t>(clock64());
+    const uint64_t now_ns = GlobalTimerNs();
+    const auto now_cycles = static_cast<uint64_t>(clock64());
+    probe->end_ns = now_ns;
+    probe->end_cycles = now_cycles;
   }
 }
 

@@ -28,6 +28,7 @@ HMMA = (0x23C,)
 REDUCTION = (0x98E,)  # RED: an atomic operation without a result
 BARRIER = (0xB1D,)
 LOAD_GLOBAL = (0x981,)
+SPECIAL = (0x308,)  # MUFU
 MEETING = (0x945,)  # BSSY
 
 # Statistics need that many launches of a signature, after those that are left out as warm-up.
@@ -214,6 +215,16 @@ class Code(unittest.TestCase):
         for architecture, defect, cure in self.each("AosDefectKernel", "AosCureKernel"):
             self.assertGreaterEqual(self.count(cure, LOAD_GLOBAL), 3, architecture)
             self.assertEqual(self.count(defect, LOAD_GLOBAL), self.count(cure, LOAD_GLOBAL), architecture)
+
+    def test_a_chain_of_special_functions_is_in_the_code_step_by_step(self):
+        # Of kernels/ceilings/vector.cu: 16 rounds of 8 chains in the loop, and a step of each after it.
+        found = {
+            architecture: [self.count(code, SPECIAL) for name, code in codes.items() if "VectorKernel" in name and "SpecialKind" in name]
+            for architecture, codes in self.code.items()
+            if any("VectorKernel" in name for name in codes)
+        }
+        self.assertTrue(found)
+        self.assertEqual(found, {architecture: [(16 + 1) * 8] for architecture in found})
 
 
 if __name__ == "__main__":
