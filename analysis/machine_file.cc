@@ -373,14 +373,22 @@ std::vector<std::string> MachineFileCandidates(const MachineSearch& search, cons
   candidates.push_back(slash == std::string::npos ? "machine.pb"
                                                   : absl::StrCat(search.trace_path.substr(0, slash + 1), "machine.pb"));
   const std::string cache = CacheFolder(search);
-  if (cache.empty()) return candidates;
   const std::string digits = UuidDigitsOfBytes(device.uuid());
-  if (!digits.empty()) {
+  if (!cache.empty() && !digits.empty()) {
     const bool is_mig = device.has_mig_enabled() && device.mig_enabled();
     candidates.push_back(absl::StrCat(cache, "/gpuexec/", is_mig ? "MIG-" : "GPU-", GroupedUuid(digits), ".pb"));
   }
-  if (!device.name().empty()) candidates.push_back(absl::StrCat(cache, "/gpuexec/", FileNameOf(device.name()), ".pb"));
+  if (device.name().empty()) return candidates;
+  const std::string name = FileNameOf(device.name()) + ".pb";
+  if (!cache.empty()) candidates.push_back(absl::StrCat(cache, "/gpuexec/", name));
+  if (!search.shipped_folder.empty()) candidates.push_back(absl::StrCat(search.shipped_folder, "/", name));
   return candidates;
+}
+
+std::string ShippedMachineFolder(absl::string_view program_path) {
+  const size_t slash = program_path.rfind('/');
+  if (slash == absl::string_view::npos) return "";
+  return absl::StrCat(program_path.substr(0, slash), "/../share/gpuexec/machines");
 }
 
 absl::StatusOr<FoundMachine> FindMachineFile(const MachineSearch& search, const v1::Device& device) {

@@ -52,14 +52,19 @@ struct MachineSearch {
   // Absent: not set.
   std::optional<std::string> xdg_cache_home;
   std::optional<std::string> home;
+  // Of the files that come with gpuexec (ShippedMachineFolder); "": not looked at.
+  std::string shipped_folder = "";
 };
 
 // Where to look, first to last: the option alone where it is given, else machine.pb in the trace's folder, then in the
 // user's cache folder ($XDG_CACHE_HOME, or $HOME/.cache where that is unset or not absolute: XDG Base Directory
-// Specification 0.8) gpuexec/UUID.pb and gpuexec/NAME.pb. UUID is as nvidia-smi shows it; in NAME all but letters,
-// digits,
-// '.', '-' and '_' is '_'. Pure; any thread.
+// Specification 0.8) gpuexec/UUID.pb and gpuexec/NAME.pb, and last NAME.pb of those that come with gpuexec. UUID is as
+// nvidia-smi shows it; in NAME all but letters, digits, '.', '-' and '_' is '_'. Pure; any thread.
 std::vector<std::string> MachineFileCandidates(const MachineSearch& search, const gpuexec::v1::Device& device);
+
+// share/gpuexec/machines beside the folder of a program of gpuexec, in a prefix as in a build folder; "" where the path
+// (of /proc/self/exe, as a rule) names no folder. Pure; any thread.
+std::string ShippedMachineFolder(absl::string_view program_path);
 
 struct FoundMachine {
   // Absent: none matches.

@@ -12,6 +12,7 @@ namespace {
 namespace v1 = gpuexec::v1;
 
 constexpr double kNsPerSecond = 1e9;
+constexpr char kUnmeasuredName[] = "tracing bias";
 
 bool SameKernel(const v1::KernelTiming& left, const v1::KernelTiming& right) {
   const v1::KernelShape& a = left.shape();
@@ -62,6 +63,11 @@ absl::Status AddTracingBias(const v1::MachineFile& traced, v1::MachineFile* mach
         "--ceilings=kernels");
   }
   machine->mutable_tracing_bias()->Assign(found.begin(), found.end());
+  // gx-kernels could not measure it by itself and said so.
+  auto* unmeasured = machine->mutable_unmeasured();
+  unmeasured->erase(std::remove_if(unmeasured->begin(), unmeasured->end(),
+                                   [](const v1::Unmeasured& one) { return one.what() == kUnmeasuredName; }),
+                    unmeasured->end());
   return absl::OkStatus();
 }
 

@@ -348,6 +348,11 @@ TEST(MachineSearchOrder, BesideTheTraceThenTheCacheByUuidThenByName) {
       {{"", "trace.pb", "cache", "me"}, {"machine.pb"}},
       {{"", "trace.pb", std::nullopt, std::nullopt}, {"machine.pb"}},
       {{"my.pb", "run/trace.pb", "/cache", "/home/me"}, {"my.pb"}},
+      // What comes with gpuexec is last.
+      {{"", "trace.pb", "/cache", std::nullopt, "/usr/bin/../share/gpuexec/machines"},
+       {"machine.pb", "/cache" + uuid, "/cache" + name, "/usr/bin/../share/gpuexec/machines/NVIDIA_H200.pb"}},
+      {{"", "trace.pb", std::nullopt, std::nullopt, "/m"}, {"machine.pb", "/m/NVIDIA_H200.pb"}},
+      {{"my.pb", "trace.pb", std::nullopt, std::nullopt, "/m"}, {"my.pb"}},
   };
   for (const Row& row : rows) EXPECT_EQ(MachineFileCandidates(row.search, device), row.candidates);
 }
@@ -362,6 +367,13 @@ TEST(MachineSearchOrder, ANameThatIsNoFileNameBecomesOne) {
   device.clear_name();
   device.set_uuid("short");
   EXPECT_THAT(MachineFileCandidates(search, device), ElementsAre("machine.pb"));
+}
+
+TEST(MachineSearchOrder, WhatComesWithGpuexecLiesBesideTheFolderOfItsPrograms) {
+  EXPECT_EQ(ShippedMachineFolder("/usr/bin/gx-analyze"), "/usr/bin/../share/gpuexec/machines");
+  EXPECT_EQ(ShippedMachineFolder("/gx-analyze"), "/../share/gpuexec/machines");
+  EXPECT_EQ(ShippedMachineFolder("gx-analyze"), "");
+  EXPECT_EQ(ShippedMachineFolder(""), "");
 }
 
 TEST(MachineSearchOrder, AMigInstanceHasFilesOfItsOwn) {

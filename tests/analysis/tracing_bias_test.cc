@@ -63,6 +63,8 @@ TraceModel Trace(int grid, const std::vector<int>& durations) {
 TEST(TracingBias, IsThePeriodOfTheSameKernelWithAndWithoutTracing) {
   MachineFile machine = File(1000, "");
   machine.add_tracing_bias();
+  machine.add_unmeasured()->set_what("l2 clock");
+  machine.add_unmeasured()->set_what("tracing bias");
   ASSERT_THAT(AddTracingBias(File(1060, "libgpuexec_inject.so"), &machine), IsOk());
   ASSERT_THAT(machine.tracing_bias(), SizeIs(1));
   const gpuexec::v1::TracingBias& bias = machine.tracing_bias(0);
@@ -71,6 +73,8 @@ TEST(TracingBias, IsThePeriodOfTheSameKernelWithAndWithoutTracing) {
   EXPECT_DOUBLE_EQ(bias.untraced_ns(), 1000);
   EXPECT_DOUBLE_EQ(bias.traced_ns(), 1060);
   EXPECT_FALSE(bias.has_recorded());
+  ASSERT_THAT(machine.unmeasured(), SizeIs(1));
+  EXPECT_EQ(machine.unmeasured(0).what(), "l2 clock");
 }
 
 TEST(TracingBias, NeedsOneRunOfEachKindOnOneDevice) {

@@ -19,7 +19,9 @@ mv "$work/first" "$prefix"
 expect_file bin/gx-analyze
 expect_file bin/gx-dump
 expect_file bin/gx-model
+expect_file bin/gx-machine
 expect_file share/gpuexec/LICENSE
+expect_file share/gpuexec/machines/NVIDIA_H200.pb
 expect_file share/gpuexec/proto/gpuexec/v1/trace.proto
 expect_file share/gpuexec/proto/gpuexec/v1/manifest.proto
 expect_file lib/libgx_model.a
@@ -38,6 +40,11 @@ examples=$prefix/share/gpuexec/examples
 "$prefix/bin/gx-model" --observation "$examples/observation_unmeasured.textproto" --fail-on-mismatch \
   "$examples/gemm_4096_bf16.textproto" >"$work/model" || fail "gx-model on the installed example"
 grep -q '16.049382716049383 %' "$work/model" || fail "gx-model on the installed example does not show its last wave"
+
+# The machine files lie where the programs look for them.
+"$prefix/bin/gx-machine" show "$prefix/bin/../share/gpuexec/machines/NVIDIA_H200.pb" >"$work/machine" ||
+  fail "gx-machine on the installed machine file"
+grep -q '^NVIDIA H200, sm_90' "$work/machine" || fail "gx-machine does not name the device"
 
 traces=("$prefix"/share/gpuexec/demo/*.trace.pb)
 [[ -s ${traces[0]} ]] || fail "the prefix has no demo trace in share/gpuexec/demo"
