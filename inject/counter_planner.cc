@@ -491,7 +491,7 @@ std::optional<std::pair<uint32_t, uint32_t>> PairOf(
   };
   const auto hardware = first_of(GroupKind::kHardware);
   const auto sass = first_of(GroupKind::kSass);
-  if (hardware == groups.end() || sass == groups.end() || hardware > sass) return std::nullopt;
+  if (hardware == groups.end() || sass == groups.end() || sass != hardware + 1) return std::nullopt;
   std::vector<std::string> together = hardware->metrics;
   together.insert(together.end(), sass->metrics.begin(), sass->metrics.end());
   if (passes(together) != 2) return std::nullopt;

@@ -80,9 +80,9 @@ struct CounterPlan {
   bool failed = false;   // An exception ended the planning; there are no groups.
 };
 
-// The first group of hardware counters and the first of patched code, where they take two passes together: one session
-// can count both, one after the other. Patched code shares no pass, and CUPTI 13.0 puts hardware passes first: the
-// first pass has all that the former group counts. Pure, but for one call of `passes`.
+// The first group of hardware counters and one of patched code right after it, where they take two passes together: one
+// session can count both, one after the other. Patched code shares no pass, and CUPTI 13.0 puts hardware passes first:
+// the first pass has all that the former group counts. Pure, but for one call of `passes`.
 std::optional<std::pair<uint32_t, uint32_t>> PairOf(
     const std::vector<PlannedGroup>& groups,
     const std::function<std::optional<int>(const std::vector<std::string>&)>& passes);

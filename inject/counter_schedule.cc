@@ -82,6 +82,11 @@ uint64_t CounterSchedule::RangeNs(const ScheduleObservation& observation, uint32
   return observation.hardware_range_ns != 0 ? observation.hardware_range_ns : options_.hardware_range_ns;
 }
 
+uint64_t CounterSchedule::MaxWindowNs(const ScheduleObservation& observation) const noexcept {
+  const bool slow = groups_[group_].kind == GroupKind::kSass && observation.busy_ratio < options_.bound_ratio;
+  return slow ? options_.max_slow_window_ns : options_.max_window_ns;
+}
+
 uint64_t CounterSchedule::DrainNs(const ScheduleObservation& observation) const noexcept {
   return observation.drain_ns != 0 ? observation.drain_ns : options_.drain_ns;
 }
@@ -105,11 +110,12 @@ ScheduleStep CounterSchedule::Step(const ScheduleObservation& observation) noexc
   ScheduleStep step;
   step.next_ns = Plus(observation.now_ns, kInTimingNs);
   if (stopped_) return step;
-  if (first_round_over_ && !most_is_done_) {
+  // Not while nothing is launched: then nothing seems to be waited for.
+  if (first_round_over_ && !most_is_done_ && (!observation.launches || observation.launches != launches_)) {
     most_is_done_ = true;
     for (uint32_t group = 0; group < group_count_; ++group) {
       const bool lacks = observation.needs.groups[group].share_ratio >= options_.worth_ratio;
-      if (lacks && (given_up_ >> group & 1u) == 0) most_is_done_ = false;
+      if (lacks && IsPending(observation, group)) most_is_done_ = false;
     }
   }
   if (observation.needs.ranked > most_ranked_) {
@@ -205,6 +211,10 @@ ScheduleStep CounterSchedule::InTiming(const ScheduleObservation& observation) n
       group.again = 0;
     }
   }
+  if (!launches && !observation.group_at_hand) {
+    step.next_ns = now_ns + kInCountersNs;
+    return step;
+  }
   uint32_t group = group_count_;
   const auto share_of = [&](uint32_t candidate) { return observation.needs.groups[candidate].share_ratio; };
   for (uint32_t candidate = 0; candidate < group_count_; ++candidate) {
@@ -236,9 +246,9 @@ ScheduleStep CounterSchedule::Open(const ScheduleObservation& observation, uint3
   groups_[group].visited = true;
   in_counters_ = true;
   ++rotations_;
-  group_ = group;
+  last_group_ = std::exchange(group_, group);
   window_begin_ns_ = now_ns;
-  window_places_ = SessionPlaces(observation.needs.groups[group].ranges);
+  if (observation.group_at_hand != group) window_places_ = SessionPlaces(observation.needs.groups[group].ranges);
   window_samples_ = observation.samples;
   window_failures_ = observation.session_failures;
   window_share_ = observation.needs.groups[group].share_ratio;
@@ -277,7 +287,7 @@ ScheduleStep CounterSchedule::InCounters(const ScheduleObservation& observation)
   const uint64_t now_ns = observation.now_ns;
   if (observation.ending) return Close(observation, ScheduleAction::kStop);
   if (!observation.recording || observation.session_failures != window_failures_ ||
-      observation.needs.groups[group_].signatures == 0 || now_ns - window_begin_ns_ >= options_.max_window_ns) {
+      observation.needs.groups[group_].signatures == 0 || now_ns - window_begin_ns_ >= MaxWindowNs(observation)) {
     return Close(observation, ScheduleAction::kToTiming);
   }
   // No patience is used up while nothing may be sampled.
@@ -341,6 +351,7 @@ void CounterSchedule::NotOpened() noexcept {
   if (!in_counters_) return;
   in_counters_ = false;
   groups_[group_].visited = false;
+  group_ = last_group_;
   --rotations_;
 }
 

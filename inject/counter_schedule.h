@@ -72,6 +72,8 @@ struct ScheduleOptions {
   uint64_t max_wait_for_worth_ns = 10'000'000'000;
   uint64_t min_timing_ns = 200'000'000;
   uint64_t max_timing_ns = 10'000'000'000;
+  // And no window of patched code is longer then.
+  uint64_t max_slow_window_ns = 2'000'000'000;
   // Rule 3: a group whose session was full with so much share left to be sampled comes again in the same round, so many
   // times.
   double again_ratio = 0.05;
@@ -184,6 +186,7 @@ class CounterSchedule {
   uint64_t RotationNs(const ScheduleObservation& observation, uint32_t group) const noexcept;
   uint64_t RangeNs(const ScheduleObservation& observation, uint32_t group) const noexcept;
   uint64_t DrainNs(const ScheduleObservation& observation) const noexcept;
+  uint64_t MaxWindowNs(const ScheduleObservation& observation) const noexcept;
   // Of the allowance, what is not spent.
   uint64_t LeftNs(const ScheduleObservation& observation) const noexcept;
   // How long until so much more may be spent, if nothing is spent meanwhile; UINT64_MAX: never.
@@ -213,8 +216,9 @@ class CounterSchedule {
   uint64_t round_counters_ns_ = 0;         // Time in counter windows of this round.
   double round_worth_ratio_ = 0;           // The groups of this round have at least this share to be sampled.
   uint64_t timing_until_ns_ = 0;
-  // The open window.
+  // The open window, and the group of the one before.
   uint32_t group_ = 0;
+  uint32_t last_group_ = 0;
   uint64_t window_begin_ns_ = 0;
   uint32_t window_places_ = 0;      // Of its session; of the last one, once it is closed.
   uint64_t window_reserve_ns_ = 0;  // Of the allowance, kept for the other groups of the first round.

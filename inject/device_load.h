@@ -12,7 +12,12 @@ namespace gx::inject {
 class DeviceLoad {
  public:
   // A piece of a timing window, of about a quarter of a second, and what kernels of all `devices` took in it.
+  // The first pieces do not count: into them fall records of launches from before.
   void Add(uint64_t elapsed_ns, uint64_t kernels_ns, uint32_t devices) noexcept {
+    if (pieces_ < kSkippedPieces) {
+      ++pieces_;
+      return;
+    }
     elapsed_ns_ = elapsed_ns_ * kFade + static_cast<double>(elapsed_ns) * std::max(devices, 1u);
     kernels_ns_ = kernels_ns_ * kFade + static_cast<double>(kernels_ns);
   }
@@ -24,6 +29,8 @@ class DeviceLoad {
 
  private:
   static constexpr double kFade = 0.875;
+  static constexpr uint32_t kSkippedPieces = 2;
+  uint32_t pieces_ = 0;
   double elapsed_ns_ = 0;
   double kernels_ns_ = 0;
 };

@@ -274,7 +274,8 @@ bool LaunchSampler::WaitForIdle(ThreadState* thread, ArmedSession* session, uint
   open_.idle_wait_ns = waited_ns;
   if (drain_limit_ns != 0) {
     Stats().Add(StatId::kCounterDrains);
-    parts_.tally->drain_ns.Add(parts_.tally->CostOfWait(waited_ns));
+    // 0 would say that nothing is known.
+    parts_.tally->drain_ns.Add(std::max<uint64_t>(parts_.tally->CostOfWait(waited_ns), 1));
   }
   if (next == WaitNext::kGo) return true;
   if (next == WaitNext::kSleep) {

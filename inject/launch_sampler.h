@@ -75,7 +75,7 @@ struct ArmedSession {
   uint64_t pop_ns = 0;
   uint64_t idle_wait_ns = 0;
   uint64_t completion_wait_ns = 0;
-  int failed_result = 0;                  // Of push or pop; 0: none failed.
+  std::atomic<int> failed_result{0};      // Of push or pop; 0: none failed. Read at any time.
   std::atomic<bool> abandoned{false};     // Its last range was left open.
   std::atomic<bool> context_lost{false};  // The device reported an error.
   // The abandoned range's launch; for the recovery once the device is idle.

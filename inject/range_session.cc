@@ -182,7 +182,7 @@ RangeSession::Failure RangeSession::Close(std::vector<RangeValues>* values, std:
   if (object_ == nullptr) return failure;
   const bool was_started = started_;
   if (started_) Stop(&failure);
-  if ((pushed_ != 0 || (was_started && options_.kernel_replay)) && config_ != nullptr)
+  if (was_started && (pushed_ != 0 || options_.kernel_replay) && config_ != nullptr)
     Read(values, extra_values, &failure);
   {
     const WatchedCall watched(watchdog_, SamplingCall::kDisable, &costs_.disable_ns);

@@ -359,7 +359,10 @@ uint64_t Sampler::Decide() {
   waits_for_budget_ = next.budget_spent && next.action == ScheduleAction::kStay;
   if (next.action != ScheduleAction::kToCounters || next.group != pair_->second) {
     CloseWindow(true);
-    return Follow(next);
+    if (next.action != ScheduleAction::kToCounters) return Follow(next);
+    // Decided before the window was closed: once more, with what that has cost and brought.
+    schedule_->NotOpened();
+    return MonotonicNs();
   }
   const Opened opened = GoOnWith(next.group, next.cost_limit_ns);
   if (opened == Opened::kNo) schedule_->NotOpened();
@@ -739,14 +742,14 @@ bool Sampler::AllIdle() {
 
 // Launches held, no call under way, every context idle, no capture open: until Resume. Everything it waited for is paid
 // for by the program. `patient`: several tries, with the program running in between. `limit_ns`: of all of them.
-bool Sampler::Quiesce(uint64_t limit_ns, bool patient) {
+bool Sampler::Quiesce(uint64_t limit_ns, bool patient, bool opens) {
   uint64_t hold_ns = std::min(limit_ns, hold_ns_);
   uint64_t held_ns = 0;
   was_busy_ = false;
   // Nothing can be asked of a context any more (WithContext).
   if (g_state.load(std::memory_order_acquire) == State::kDisabled) return false;
   // A window need not be opened while a context goes, or the program ends: both wait for us.
-  const auto is_in_vain = [this, opens = patient && slots_.empty()] {
+  const auto is_in_vain = [this, opens = opens || (patient && slots_.empty())] {
     return opens && (contexts_ending_.load(std::memory_order_seq_cst) != 0 || finish_.load(std::memory_order_acquire));
   };
   for (uint32_t attempt = 0; attempt < (patient ? kHoldTries : 1); ++attempt) {
@@ -834,12 +837,11 @@ Sampler::Opened Sampler::OpenSession(uint32_t context_id, void* context, uint32_
   if (device != devices_.end() && !device->peaks_read && !has_peaks && HasAnchors(plan_.groups[group].kind)) {
     options.extra_metrics = peak_metrics_;
   }
-  if (pair_ && group == pair_->first && parts_.needs->AnyLacks(pair_->second)) {
-    options.next_metrics = plan_.groups[pair_->second].metrics;
-  }
+  const uint32_t next_lacks = pair_ && group == pair_->first ? parts_.needs->WillLack(pair_->second) : 0;
+  if (next_lacks != 0) options.next_metrics = plan_.groups[pair_->second].metrics;
   // A place for a range costs more than the range: about 2 ms of starting and stopping (measured on an H200).
   options.max_ranges = SessionPlaces(parts_.needs->Summarise().groups[group].ranges);
-  options.max_next_ranges = std::min(options.max_ranges, kMaxNextPlaces);
+  options.max_next_ranges = std::min(SessionPlaces(next_lacks), kMaxNextPlaces);
   RangeSession::Failure failure;
   const bool entered = WithContext(context_id, armed.context, [&] {
     failure = slot->session->Open(options);
@@ -1078,7 +1080,8 @@ void Sampler::CloseSession(Slot* slot, CounterOutcome outcome) {
     outcome = CounterOutcome::kContextGone;
   }
   parts_.tally->open_sessions.fetch_sub(1, std::memory_order_release);
-  ReadSession(slot, std::move(values), peaks, failure, outcome);
+  // What its only pass counted was read, and told.
+  if (!slot->pass_ended) ReadSession(slot, std::move(values), peaks, failure, outcome);
 }
 
 // What a session, or its first pass, counted: into the trace.
@@ -1093,7 +1096,7 @@ void Sampler::ReadSession(Slot* slot, std::vector<RangeValues> values, const std
     parts_.writer->PostCounters(MakeDevicePeaks(slot->armed.device_id, MonotonicNs(), peak_metrics_, peaks));
   }
   ReadValues(*slot, std::move(values));
-  int result = failure.failed() ? failure.result : slot->armed.failed_result;
+  const int result = failure.failed() ? failure.result : slot->armed.failed_result.load(std::memory_order_relaxed);
   if (result != 0 && outcome == CounterOutcome::kComplete) {
     outcome = CounterOutcome::kFailed;
     Stats().Add(StatId::kCounterSessionsFailed);
@@ -1122,12 +1125,16 @@ bool Sampler::MayGoOn() const {
 // was changed, or the context goes. After anything but kYes the window has to be closed.
 Sampler::Opened Sampler::GoOnWith(uint32_t group, uint64_t cost_limit_ns) {
   parts_.launches->Forbid();
-  if (!parts_.launches->Disarm(kRangeEndNs) || !Quiesce(std::min(cost_limit_ns, kLongestHoldNs), true)) {
+  if (!parts_.launches->Disarm(kOneHoldNs) || !Quiesce(std::min(cost_limit_ns, kLongestHoldNs), true, true)) {
     return Opened::kNo;
   }
   const uint64_t quiet_ns = MonotonicNs();
+  const uint64_t overrun_count = parts_.hold->overrun_count();
   Opened opened = MayGoOn() ? Opened::kYes : Opened::kNo;
-  for (size_t i = 0; i < slots_.size() && opened == Opened::kYes; ++i) opened = BeginPass(slots_[i].get(), group);
+  for (size_t i = 0; i < slots_.size() && opened == Opened::kYes; ++i) {
+    const bool must_let_go = i != 0 && MustLetGo(quiet_ns, overrun_count);
+    opened = must_let_go ? Opened::kNo : BeginPass(slots_[i].get(), group);
+  }
   if (opened == Opened::kYes) {
     group_ = group;
     std::vector<ArmedSession*> armed;
@@ -1147,13 +1154,24 @@ Sampler::Opened Sampler::BeginPass(Slot* slot, uint32_t group) {
   if (!WithContext(armed.context_id, armed.context, [&] { failure = slot->session->EndPass(&values, &peaks); })) {
     return Opened::kNo;
   }
+  const bool nothing_counted =
+      !values.empty() && std::all_of(values.begin(), values.end(), [](const RangeValues& read) {
+        return std::all_of(read.values.begin(), read.values.end(), [](double value) { return std::isnan(value); });
+      });
   ReadSession(slot, std::move(values), peaks, failure, CounterOutcome::kComplete);
-  slot->group = group;
-  slot->begin_monotonic_ns = MonotonicNs();
-  armed.BeginAnew(parts_.tally->last_session_id.fetch_add(1, std::memory_order_relaxed) + 1,
-                  CounterGroupIid(armed.device_id, group));
-  if (failure.failed()) return Opened::kFailed;  // Told with the first pass.
-  (void)WithContext(armed.context_id, armed.context, [&] { slot->begin_failure = slot->session->BeginPass(); });
+  slot->pass_ended = true;
+  // Another CUPTI may have the passes in another order: each group has a session of its own from here on.
+  if (nothing_counted) pair_.reset();
+  if (failure.failed() || nothing_counted) return Opened::kNo;
+  const bool entered = WithContext(armed.context_id, armed.context, [&] {
+    slot->group = group;
+    slot->begin_monotonic_ns = MonotonicNs();
+    armed.BeginAnew(parts_.tally->last_session_id.fetch_add(1, std::memory_order_relaxed) + 1,
+                    CounterGroupIid(armed.device_id, group));
+    slot->begin_failure = slot->session->BeginPass();
+    slot->pass_ended = false;
+  });
+  if (!entered) return Opened::kNo;
   if (slot->begin_failure.failed()) return Opened::kFailed;  // Told when the window is closed.
   Stats().Add(StatId::kCounterSessions);
   PostSession(*slot, CounterOutcome::kOpen, 0);
@@ -1279,9 +1297,9 @@ void Sampler::ForgetDead() {
 
 // `in_use`: a launch has a range, and goes on writing to its session.
 void Sampler::GiveUp(std::unique_ptr<Slot> slot, CounterOutcome outcome, bool in_use) {
-  Stats().Add(StatId::kCounterRangesLost, slot->session->next_order());
+  if (!slot->pass_ended) Stats().Add(StatId::kCounterRangesLost, slot->session->next_order());
   if (!in_use) slot->session->Abandon();
-  PostSession(*slot, outcome, 0, in_use);
+  if (!slot->pass_ended) PostSession(*slot, outcome, 0, in_use);
   // A launch callback may still look at it: its memory stays.
   KeepAlive(std::move(slot));
 }

@@ -88,6 +88,7 @@ class Sampler {
     uint32_t window_id = 0;
     uint64_t begin_monotonic_ns = 0;
     uint32_t group = 0;
+    bool pass_ended = false;              // Its first pass was read, and no second one has begun.
     RangeSession::Failure begin_failure;  // Of its second pass.
   };
   struct Device {
@@ -129,7 +130,7 @@ class Sampler {
   bool MustLetGo(uint64_t quiet_ns, uint64_t overrun_count) const noexcept;
   void NoteContexts();
   void NoteLoad(uint64_t now_ns);
-  bool Quiesce(uint64_t limit_ns, bool patient);
+  bool Quiesce(uint64_t limit_ns, bool patient, bool opens = false);
   void Resume() noexcept;
   void Spend(uint64_t ns) noexcept;
   void LetContextsGo() noexcept;

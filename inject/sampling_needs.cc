@@ -101,17 +101,25 @@ uint32_t SamplingNeeds::Find(uint64_t key, uint32_t function) noexcept {
   return place;
 }
 
-bool SamplingNeeds::IsReady(const Signature& signature, uint32_t group) const noexcept {
-  if ((given_up_groups_.load(std::memory_order_relaxed) >> group & 1u) != 0) return false;
+uint8_t SamplingNeeds::StateOf(const Signature& signature) const noexcept {
   const uint32_t function = signature.function.load(std::memory_order_relaxed);
-  const uint8_t state =
-      function < options_.functions ? functions_[function].load(std::memory_order_relaxed) : uint8_t{kGivenUp};
-  if ((state & kGivenUp) != 0 || signature.given_up.load(std::memory_order_relaxed)) return false;
+  return function < options_.functions ? functions_[function].load(std::memory_order_relaxed) : uint8_t{kGivenUp};
+}
+
+bool SamplingNeeds::IsGivenUp(const Signature& signature) const noexcept {
+  return (StateOf(signature) & kGivenUp) != 0 || signature.given_up.load(std::memory_order_relaxed);
+}
+
+bool SamplingNeeds::IsReady(const Signature& signature, uint32_t group, bool any_for_all) const noexcept {
+  if ((given_up_groups_.load(std::memory_order_relaxed) >> group & 1u) != 0) return false;
+  const uint8_t state = StateOf(signature);
+  if (IsGivenUp(signature)) return false;
   switch (kinds_[group]) {
     case GroupKind::kSass:
       return (state & kGraduated) != 0 && signature.completed.load(std::memory_order_relaxed);
     case GroupKind::kTensor:
-      if ((for_all_ >> group & 1u) != 0 && for_all_allowed_.load(std::memory_order_relaxed)) return true;
+      if ((for_all_ >> group & 1u) != 0 && (any_for_all || for_all_allowed_.load(std::memory_order_relaxed)))
+        return true;
       return signature.tensor_active.load(std::memory_order_relaxed) &&
              (signature.tensor_certain.load(std::memory_order_relaxed) || !AwaitsPatchedCode(signature)) &&
              (!signature.tensor_path_known.load(std::memory_order_relaxed) ||
@@ -128,8 +136,8 @@ bool SamplingNeeds::IsReady(const Signature& signature, uint32_t group) const no
 // Whether a group of patched code is still to come, which tells packed half-precision arithmetic from tensor cores.
 bool SamplingNeeds::AwaitsPatchedCode(const Signature& signature) const noexcept {
   for (uint32_t group = 0; group < group_count_; ++group) {
-    if (kinds_[group] != GroupKind::kSass) continue;
-    if ((given_up_groups_.load(std::memory_order_relaxed) >> group & 1u) != 0) continue;
+    // A kernel is ready for it once it has a sample of hardware counters; a graph never is.
+    if (kinds_[group] != GroupKind::kSass || !IsReady(signature, group)) continue;
     if (signature.groups[group].samples.load(std::memory_order_relaxed) == 0 && Missing(signature, group) != 0)
       return true;
   }
@@ -159,7 +167,7 @@ bool SamplingNeeds::Wants(uint32_t place, uint32_t group, uint32_t rank_limit) c
 
 bool SamplingNeeds::Lacks(uint32_t place, uint32_t group) const noexcept {
   if (place > mask_ || group >= group_count_) return false;
-  return Missing(places_[place], group) != 0 && IsReady(places_[place], group);
+  return Missing(places_[place], group) != 0 && IsReady(places_[place], group, true);
 }
 
 bool SamplingNeeds::Record(uint32_t place, uint32_t group, SampleOutcome outcome) noexcept {
@@ -212,7 +220,7 @@ void SamplingNeeds::GiveUp(uint32_t place) noexcept {
 
 void SamplingNeeds::SetTensorActive(uint32_t place, bool active, bool certain) noexcept {
   if (place > mask_ || places_ == nullptr) return;
-  places_[place].tensor_certain.store(certain, std::memory_order_relaxed);
+  if (certain) places_[place].tensor_certain.store(true, std::memory_order_relaxed);
   places_[place].tensor_active.store(active, std::memory_order_relaxed);
 }
 
@@ -376,10 +384,16 @@ uint32_t SamplingNeeds::RankLimit(uint32_t group, uint32_t ranges) const noexcep
   return UINT32_MAX;
 }
 
-bool SamplingNeeds::AnyLacks(uint32_t group) const noexcept {
-  if (group >= group_count_ || (given_up_groups_.load(std::memory_order_relaxed) >> group & 1u) != 0) return false;
-  return std::any_of(order_.begin(), order_.begin() + ranked_,
-                     [&](const Ranked& ranked) { return Missing(places_[ranked.place], group) != 0; });
+uint32_t SamplingNeeds::WillLack(uint32_t group) const noexcept {
+  if (group >= group_count_ || (given_up_groups_.load(std::memory_order_relaxed) >> group & 1u) != 0) return 0;
+  uint32_t ranges = 0;
+  for (uint32_t i = 0; i < ranked_; ++i) {
+    const Signature& signature = places_[order_[i].place];
+    const bool can =
+        IsReady(signature, group) || (!signature.completed.load(std::memory_order_relaxed) && !IsGivenUp(signature));
+    if (can && !IsStale(signature)) ranges += Missing(signature, group);
+  }
+  return ranges;
 }
 
 uint32_t SamplingNeeds::Samples(uint32_t place, uint32_t group) const noexcept {

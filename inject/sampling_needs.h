@@ -117,7 +117,7 @@ class SamplingNeeds {
   // One timed launch. `clean`: next to no switch of windows, not one of the first, overlapped by no other.
   void AddTime(uint64_t key, uint64_t duration_ns, bool clean) noexcept;
   // What is known by now of its use of the tensor pipe (tensor_evidence.h).
-  // `certain`: whatever patched code may still tell.
+  // `certain`, once it was said: whatever patched code may still tell.
   void SetTensorActive(uint32_t place, bool active = true, bool certain = false) noexcept;
   // A tensor group counted operations: what path the signature takes is known, and groups of which it has no sample yet
   // would count nothing.
@@ -145,8 +145,9 @@ class SamplingNeeds {
   // For Wants: the signatures ranked below it lack at most `ranges` samples of the group together (or are only one).
   uint32_t RankLimit(uint32_t group, uint32_t ranges) const noexcept;
 
-  // Whether a signature of the top share lacks samples of the group, ready for it or not.
-  bool AnyLacks(uint32_t group) const noexcept;
+  // Samples of the group that signatures of the top share lack, ready for it or to be so after a first sample of
+  // another.
+  uint32_t WillLack(uint32_t group) const noexcept;
 
   // One more than the largest place.
   uint32_t places() const noexcept { return places_ == nullptr ? 0 : mask_ + 1; }
@@ -202,7 +203,10 @@ class SamplingNeeds {
   bool Weigh(bool restart) noexcept;
   uint32_t SortAndCount() noexcept;
   static bool BySize(const Ranked& a, const Ranked& b) noexcept;
-  bool IsReady(const Signature& signature, uint32_t group) const noexcept;
+  uint8_t StateOf(const Signature& signature) const noexcept;
+  bool IsGivenUp(const Signature& signature) const noexcept;
+  // `any_for_all`: whatever SetForAll says.
+  bool IsReady(const Signature& signature, uint32_t group, bool any_for_all = false) const noexcept;
   bool IsStale(const Signature& signature) const noexcept;
   bool AwaitsPatchedCode(const Signature& signature) const noexcept;
   uint32_t Missing(const Signature& signature, uint32_t group) const noexcept;

@@ -155,11 +155,10 @@ TEST(CounterPlans, CountTheCommonPathsOfHopperTogether) {
   const CounterPlan plan = PlanOf(CounterSet::kCore, *catalog);
   EXPECT_EQ(Group(plan, "light+").metrics.size(), 60u);
   EXPECT_EQ(Group(plan, "sass+").metrics.size(), 50u);
-  EXPECT_THAT(
-      Group(plan, "tensor").metrics,
-      IsSupersetOf({"sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32.sum", "sm__ops_path_tensor_op_hgmma_src_fp16.sum",
-                    "sm__ops_path_tensor_src_fp8.sum", "sm__ops_path_tensor_src_fp64.sum",
-                    "smsp__warps_eligible.sum", "smsp__inst_issued.sum"}));
+  EXPECT_THAT(Group(plan, "tensor").metrics,
+              IsSupersetOf({"sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32.sum",
+                            "sm__ops_path_tensor_op_hgmma_src_fp16.sum", "sm__ops_path_tensor_src_fp8.sum",
+                            "sm__ops_path_tensor_src_fp64.sum", "smsp__warps_eligible.sum", "smsp__inst_issued.sum"}));
   EXPECT_THAT(GroupNames(plan), Not(Contains("light+.2")));
   EXPECT_THAT(GroupNames(plan), Not(Contains("issue")));
 }

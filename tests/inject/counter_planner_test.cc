@@ -397,6 +397,9 @@ TEST(CounterPlanner, PairsNothingWhereTwoPassesDoNotSuffice) {
     EXPECT_FALSE(PairOf(plan.groups, [&](const Names&) { return passes; }).has_value());
   }
   EXPECT_FALSE(PairOf({}, chip.Oracle().passes).has_value());
+  std::vector<PlannedGroup> apart = plan.groups;
+  apart.insert(apart.begin() + 1, plan.groups.front());
+  EXPECT_FALSE(PairOf(apart, chip.Oracle().passes).has_value()) << "another group comes between";
   const CounterPlan light = PlanOf(CounterSet::kLight, chip);
   EXPECT_FALSE(PairOf(light.groups, chip.Oracle().passes).has_value());
   const CounterPlan patched = PlanOf({"smsp__sass_inst_executed.sum"}, chip);

@@ -383,6 +383,7 @@ TEST_F(RangeSessionTest, FailuresBetweenThePassesAreNamedAndClosingFollows) {
     fake_.Succeed();
     values_.clear();
     (void)session->Close(&values_, &extra_);
+    EXPECT_THAT(values_, IsEmpty()) << "nothing is read twice";
     EXPECT_EQ(fake_.OpenObjects(), 0u);
   }
 }

@@ -100,12 +100,17 @@ TEST_F(SamplingNeedsTest, WantsTensorGroupsOnlyWhereTheTensorPipeWasAtWork) {
   needs_.Rank();
   EXPECT_FALSE(needs_.Wants(place, kTensor));
   needs_.SetTensorActive(place);
+  EXPECT_TRUE(needs_.Wants(place, kTensor)) << "as far as is known it never gets patched code";
+  needs_.Graduate(1);
+  (void)needs_.Record(place, kLight, SampleOutcome::kValid);
   EXPECT_FALSE(needs_.Wants(place, kTensor)) << "patched code may still say that it was packed arithmetic";
   (void)needs_.Record(place, kSass, SampleOutcome::kValid);
   EXPECT_TRUE(needs_.Wants(place, kTensor));
   const uint32_t without = Add(2, 2, 1000);
   needs_.Rank();
   needs_.SetTensorActive(without);
+  needs_.Graduate(2);
+  (void)needs_.Record(without, kLight, SampleOutcome::kValid);
   EXPECT_FALSE(needs_.Wants(without, kTensor));
   needs_.GiveUpGroup(kSass);
   EXPECT_TRUE(needs_.Wants(without, kTensor)) << "there will be none";
@@ -145,6 +150,30 @@ TEST_F(SamplingNeedsTest, WhatOnlyTheBeginningLaunchedIsNotWaitedForLong) {
   EXPECT_EQ(waited_for(), 1u);
   for (int i = 0; i < 100; ++i) needs_.Rank();
   EXPECT_EQ(waited_for(), 0u);
+}
+
+TEST_F(SamplingNeedsTest, AGraphDoesNotWaitForPatchedCodeThatItNeverGets) {
+  const uint32_t graph = Add(1, 1, 1000);
+  needs_.Rank();
+  (void)needs_.Record(graph, kLight, SampleOutcome::kValid);
+  needs_.SetTensorActive(graph);
+  EXPECT_TRUE(needs_.Wants(graph, kTensor));
+  EXPECT_EQ(needs_.WillLack(kSass), 0u);
+}
+
+TEST_F(SamplingNeedsTest, CountsWhatPatchedCodeWillHaveToDo) {
+  const uint32_t place = Add(1, 1, 1000);
+  const uint32_t given_up = Add(2, 2, 1000);
+  needs_.Rank();
+  needs_.GiveUp(given_up);
+  EXPECT_EQ(needs_.WillLack(kSass), 3u) << "once it has completed";
+  (void)needs_.Record(place, kLight, SampleOutcome::kValid);
+  needs_.Graduate(1);
+  EXPECT_EQ(needs_.WillLack(kSass), 3u);
+  (void)needs_.Record(place, kSass, SampleOutcome::kValid);
+  EXPECT_EQ(needs_.WillLack(kSass), 2u);
+  needs_.GiveUpGroup(kSass);
+  EXPECT_EQ(needs_.WillLack(kSass), 0u);
 }
 
 TEST_F(SamplingNeedsTest, TakesAnotherShareFromTheNextRankOn) {

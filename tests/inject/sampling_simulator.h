@@ -35,6 +35,7 @@ struct SimulatedProgram {
   uint64_t phases = 1;  // Of equal length; for the reader of the results.
   // The host runs ahead of the device by so much: a launch finds its streams busy unless they are drained.
   uint64_t runs_ahead_ns = 0;
+  double busy_ratio = 0.95;  // Of the device.
   uint64_t rotation_ns = 300'000'000;
   uint64_t hardware_range_ns = 1'400'000;
   uint64_t sass_range_ns = 13'000'000;
@@ -199,6 +200,7 @@ class Simulator {
     seen.rotation_ns = rotations_ != 0 ? rotation_total_ns_ / rotations_ : 0;
     seen.hardware_range_ns = range_count_[0] != 0 ? range_total_ns_[0] / range_count_[0] : 0;
     seen.sass_range_ns = range_count_[1] != 0 ? range_total_ns_[1] / range_count_[1] : 0;
+    seen.busy_ratio = program_.busy_ratio;
     seen.drain_ns = drains_ != 0 ? drain_total_ns_ / drains_ : 0;
     seen.needs = needs_.Summarise();
     const bool was_in_counters = in_counters_;
