@@ -63,7 +63,8 @@ struct FakeProfiler {
   size_t dropped = 0;
   std::map<uint32_t, std::string> chips;  // By device; "GH100" of those not named.
   CUpti_Profiler_Support_Level support = CUPTI_PROFILER_CONFIGURATION_SUPPORTED;
-  size_t passes = 1;
+  size_t passes = 1;  // Of metrics of one kind; of patched code and others together one more.
+  bool added_both_kinds = false;
 
   std::map<uintptr_t, Object> objects;
   // Host objects: how many range profiler objects had been enabled when each was made.
@@ -177,6 +178,7 @@ inline RangeProfilerApi MakeFakeRangeProfiler() {
     fake.chips.clear();
     fake.support = CUPTI_PROFILER_CONFIGURATION_SUPPORTED;
     fake.passes = 1;
+    fake.added_both_kinds = false;
     fake.objects.clear();
     fake.host_objects.clear();
     fake.images.clear();
@@ -427,9 +429,12 @@ inline ProfilerHostApi MakeFakeProfilerHost() {
     std::unique_lock<std::mutex> lock;
     const CUptiResult result = Begin("ProfilerHostConfigAddMetrics", &lock);
     CheckHost(params->pHostObject, "ConfigAddMetrics");
+    size_t second = 0;
     for (size_t i = 0; i < params->numMetrics; ++i) {
       if (TheFakeProfiler().unknown_metrics.count(params->ppMetricNames[i]) != 0) return CUPTI_ERROR_INVALID_PARAMETER;
+      second += FakeProfiler::IsOfSecondPass(params->ppMetricNames[i]) ? 1 : 0;
     }
+    TheFakeProfiler().added_both_kinds = second != 0 && second != params->numMetrics;
     return result;
   };
   api.cuptiProfilerHostGetConfigImageSize = [](CUpti_Profiler_Host_GetConfigImageSize_Params* params) {
@@ -449,7 +454,7 @@ inline ProfilerHostApi MakeFakeProfilerHost() {
   api.cuptiProfilerHostGetNumOfPasses = [](CUpti_Profiler_Host_GetNumOfPasses_Params* params) {
     FakeProfiler& profiler = TheFakeProfiler();
     const std::lock_guard lock(profiler.mutex);
-    params->numOfPasses = profiler.passes;
+    params->numOfPasses = profiler.passes + (profiler.added_both_kinds ? 1 : 0);
     return CUPTI_SUCCESS;
   };
   return api;

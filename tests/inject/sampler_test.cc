@@ -22,9 +22,11 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::Pair;
 using ::testing::SizeIs;
 using Access = gpuexec::v1::CounterAccess;
 using Denial = gpuexec::v1::CounterDenial;
@@ -333,6 +335,83 @@ TEST_F(SamplerTest, AWindowOpensTakesItsSamplesAndCloses) {
   EXPECT_EQ(Stats().Get(StatId::kCounterSessionsFailed), 0u);
   EXPECT_NE(tally_.rotation_ns.value(), 0u);
   EXPECT_LE(tally_.rotation_ns.value(), tally_.cost_ns.load()) << "what the program waited, and no more";
+}
+
+// ---------------------------------------------------------------------------------------------- two passes
+
+class SamplerPairTest : public SamplerTest {
+ protected:
+  SamplerPairTest() {
+    writer_parts_.config.sampling.counters = {.set = CounterSet::kOff,
+                                              .metrics = {"smsp__inst_executed.sum", "smsp__sass_inst_executed.sum"}};
+  }
+  // Sessions of the trace that have ended, by group, in order.
+  static std::vector<std::pair<std::string, SessionProto::Outcome>> Ended(const gpuexec::v1::Packet& packet) {
+    std::map<uint64_t, std::string> names;
+    for (const auto& group : packet.counter_group()) names[group.iid()] = group.name();
+    std::vector<std::pair<std::string, SessionProto::Outcome>> ended;
+    for (const auto& session : packet.counter_session()) {
+      if (session.outcome() == SessionProto::OUTCOME_UNSPECIFIED) continue;
+      ended.emplace_back(names[session.group_iid()], session.outcome());
+    }
+    return ended;
+  }
+};
+
+TEST_F(SamplerPairTest, OneSessionCountsBothGroups) {
+  StartTimed();
+  ASSERT_TRUE(LaunchUntil([&] { return Pushes() == 8 && fake_.OpenObjects() == 0; }));
+  const auto packet = Written();
+  EXPECT_THAT(Ended(packet), ElementsAre(Pair("user", SessionProto::OUTCOME_COMPLETE),
+                                         Pair("user_sass", SessionProto::OUTCOME_COMPLETE)));
+  EXPECT_EQ(fake_.Count("RangeProfilerEnable"), 1u);
+  EXPECT_EQ(Stats().Get(StatId::kCounterSamples), 8u);
+  EXPECT_EQ(Stats().Get(StatId::kCounterRangesLost), 0u);
+  EXPECT_EQ(Stats().Get(StatId::kCounterNanValues), 0u);
+  uint64_t samples = 0;
+  for (const auto& batch : packet.counter_batch()) samples += batch.count();
+  EXPECT_EQ(samples, 8u);
+}
+
+TEST_F(SamplerPairTest, AFirstPassThatCannotBeReadIsTheFirstGroupsFault) {
+  StartTimed();
+  ASSERT_TRUE(LaunchUntil([&] { return Pushes() == 3; }));
+  fake_.Fail("RangeProfilerStop", CUPTI_ERROR_UNKNOWN);
+  ASSERT_TRUE(LaunchUntil([&] { return Stats().Get(StatId::kCounterSessionsFailed) == 1; }));
+  fake_.Succeed();
+  ASSERT_TRUE(LaunchUntil([&] { return fake_.Count("RangeProfilerEnable") == 2 && launches_.armed(); }));
+  const auto packet = Written();
+  const auto ended = Ended(packet);
+  ASSERT_THAT(ended, SizeIs(Ge(1u)));
+  EXPECT_EQ(ended[0], std::pair(std::string("user"), SessionProto::OUTCOME_FAILED));
+  EXPECT_EQ(std::count(ended.begin(), ended.end(), ended[0]), 1) << "told once";
+  EXPECT_EQ(Stats().Get(StatId::kCounterRangesLost), 0u);
+}
+
+TEST_F(SamplerPairTest, ASecondPassThatDoesNotStartIsTheSecondGroupsFault) {
+  StartTimed();
+  ASSERT_TRUE(LaunchUntil([&] { return Pushes() == 3; }));
+  fake_.Fail("RangeProfilerStart", CUPTI_ERROR_UNKNOWN);
+  ASSERT_TRUE(LaunchUntil([&] { return Stats().Get(StatId::kCounterSessionsFailed) == 1; }));
+  fake_.Succeed();
+  ASSERT_TRUE(LaunchUntil([&] { return fake_.OpenObjects() == 0 && recording_.window_kind() == WindowKind::kTiming; }));
+  const auto packet = Written();
+  const auto ended = Ended(packet);
+  ASSERT_THAT(ended, SizeIs(Ge(2u)));
+  EXPECT_EQ(ended[0], std::pair(std::string("user"), SessionProto::OUTCOME_COMPLETE));
+  EXPECT_EQ(ended[1], std::pair(std::string("user_sass"), SessionProto::OUTCOME_FAILED));
+  EXPECT_EQ(Stats().Get(StatId::kCounterRangesLost), 0u);
+}
+
+TEST_F(SamplerPairTest, WherePassesComeInAnotherOrderEachGroupHasItsOwnSession) {
+  fake_.nan_metrics.insert("smsp__inst_executed.sum");
+  for (const char* anchor : {"sm__cycles_active.avg", "sm__cycles_active.max", "gpc__cycles_elapsed.avg.per_second"}) {
+    fake_.nan_metrics.insert(anchor);
+  }
+  StartTimed();
+  ASSERT_TRUE(LaunchUntil([&] { return Pushes() == 8 && fake_.OpenObjects() == 0; }));
+  (void)Written();
+  EXPECT_EQ(fake_.Count("RangeProfilerEnable"), 2u);
 }
 
 TEST_F(SamplerTest, FinishReadsTheOpenSession) {
