@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/duration_samples.h"
+#include "analysis/report_ladder.h"
 #include "gpuexec/v1/stats.pb.h"
 
 namespace gx::analysis {
@@ -26,8 +27,9 @@ struct Grouping {
   friend bool operator==(const Grouping&, const Grouping&) = default;
 };
 
-// Parts of the text, and the one table that CSV holds (of counters, samples or kernels).
-enum class Section { kLosses, kProvenance, kRun, kCounters, kSamples, kKernels };
+// Parts of the text, and the one table that CSV holds (of counters, samples or kernels). The ladder is text alone, and
+// only where it is named.
+enum class Section { kLosses, kProvenance, kRun, kCounters, kSamples, kKernels, kLadder };
 
 enum class SortKey { kTotal, kCalls, kMedian, kMax, kOverlap, kName };
 
@@ -596,6 +598,8 @@ struct Report {
   size_t kernel_groups_total = 0;
   // Of the processes whose trace says anything about hardware counters.
   std::vector<CountersSection> counters;
+  // By process, where it is asked for.
+  std::vector<LadderSection> ladders;
 };
 
 }  // namespace gx::analysis

@@ -37,6 +37,7 @@ Report BuildReport(std::span<const TraceModel> models, const ReportRequest& requ
     report.processes.push_back(std::move(section));
     AddKernels(model, i, request, &report);
     AddCounters(model, i, request, &report);
+    if (request.ladder_machines.has_value()) report.ladders.push_back(BuildLadders(model, i, request));
   }
   LabelProcesses(&report.processes);
   SortKernels(request.sort, &report.kernels);

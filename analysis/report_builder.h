@@ -4,13 +4,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
+#include <utility>
 
+#include "analysis/machine_file.h"
 #include "analysis/name_filter.h"
 #include "analysis/report.h"
 #include "analysis/trace_model.h"
 
 namespace gx::analysis {
+
+// Machine files by number of the trace and device: what was found, and why no more.
+using MachinesOfDevices = std::map<std::pair<size_t, uint64_t>, FoundMachine>;
 
 struct ReportRequest {
   Grouping grouping;
@@ -19,6 +26,8 @@ struct ReportRequest {
   size_t top = 0;
   // Over the full demangled name, as it is printed with --wide.
   NameFilter filter;
+  // Absent: no ladder. A device that is not in it has no machine file.
+  std::optional<MachinesOfDevices> ladder_machines;
 };
 
 // What the import must keep apart for such a report.

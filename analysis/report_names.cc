@@ -23,13 +23,14 @@ constexpr std::array<std::pair<absl::string_view, SortKey>, 6> kSortKeys = {{
     {"name", SortKey::kName},
 }};
 
-constexpr std::array<std::pair<absl::string_view, Section>, 6> kSections = {{
+constexpr std::array<std::pair<absl::string_view, Section>, 7> kSections = {{
     {"losses", Section::kLosses},
     {"provenance", Section::kProvenance},
     {"run", Section::kRun},
     {"counters", Section::kCounters},
     {"samples", Section::kSamples},
     {"kernels", Section::kKernels},
+    {"ladder", Section::kLadder},
 }};
 
 }  // namespace

@@ -47,6 +47,10 @@ void SortKernels(SortKey sort, std::vector<KernelGroup>* kernels);
 // Section 5, report_counters.cc: adds what process number `process` counted, where its trace says anything of it.
 void AddCounters(const TraceModel& model, size_t process, const ReportRequest& request, Report* report);
 
+// report_ladder.cc: the ladders of process number `process`, heaviest first; of request.ladder_machines, which is
+// there.
+LadderSection BuildLadders(const TraceModel& model, size_t process, const ReportRequest& request);
+
 // counter_words.cc, for the two files about counters.
 // "hardware" for KIND_HARDWARE, and so on; a value of a later format as its number.
 std::string CounterGroupKindWord(int kind);

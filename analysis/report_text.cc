@@ -10,6 +10,7 @@
 #include "analysis/format.h"
 #include "analysis/report_text_counters.h"
 #include "analysis/report_text_kernels.h"
+#include "analysis/report_text_ladder.h"
 #include "analysis/stat_catalog.h"
 #include "analysis/text_writer.h"
 
@@ -356,6 +357,12 @@ std::string ReportText(const Report& report, const TextStyle& style) {
     out.Line("  none: no trace here says anything of hardware counters");
   }
   if (shown(Section::kKernels)) WriteKernels(report, style, &out);
+  if (named(Section::kLadder)) {
+    for (const LadderSection& ladders : report.ladders) {
+      heading("LADDER", report.processes[ladders.process]);
+      WriteLadders(ladders, style, &out);
+    }
+  }
   return out.Take();
 }
 

@@ -3,17 +3,23 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/cli/analyze_options.h"
 #include "analysis/cli/output.h"
 #include "analysis/cli/progress_bar.h"
 #include "analysis/cli/terminal.h"
+#include "analysis/machine_file.h"
 #include "analysis/report_builder.h"
 #include "analysis/report_csv.h"
 #include "analysis/report_json.h"
@@ -67,6 +73,35 @@ std::string Render(const Report& report, OutputFormat format, const TextStyle& s
   return ReportText(report, style);
 }
 
+std::optional<std::string> Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+// One search for each device of each trace.
+absl::StatusOr<MachinesOfDevices> FindMachines(const std::vector<TraceModel>& models, const std::string& option) {
+  std::error_code error;
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  MachinesOfDevices machines;
+  for (size_t i = 0; i < models.size(); ++i) {
+    const MachineSearch search{.machine_option = option,
+                               .trace_path = models[i].path,
+                               .xdg_cache_home = Environment("XDG_CACHE_HOME"),
+                               .home = Environment("HOME"),
+                               .shipped_folder = error ? "" : ShippedMachineFolder(program)};
+    for (const auto& [device_id, device] : models[i].devices) {
+      absl::StatusOr<FoundMachine> found = FindMachineFile(search, device);
+      if (!found.ok()) return found.status();
+      // Where it lies says nothing that its name does not.
+      if (!search.shipped_folder.empty() && absl::StartsWith(found->path, search.shipped_folder)) {
+        found->path = std::filesystem::path(found->path).filename().string();
+      }
+      machines.emplace(std::pair(i, device_id), *std::move(found));
+    }
+  }
+  return machines;
+}
+
 }  // namespace
 
 int RunAnalyze(const std::vector<std::string>& arguments) {
@@ -100,7 +135,16 @@ int RunAnalyze(const std::vector<std::string>& arguments) {
     models.push_back(*std::move(model));
   }
 
-  const Report report = BuildReport(models, options->report);
+  ReportRequest request = options->report;
+  if (Named(options->sections, Section::kLadder)) {
+    absl::StatusOr<MachinesOfDevices> machines = FindMachines(models, options->machine);
+    if (!machines.ok()) {
+      Complain(kCommand, machines.status().message());
+      return kExitUnreadable;
+    }
+    request.ladder_machines = *std::move(machines);
+  }
+  const Report report = BuildReport(models, request);
   for (const OutputFormat format : options->formats) {
     const bool several = options->formats.size() > 1;
     const std::string path = several ? absl::StrCat(options->output, Extension(format)) : options->output;

@@ -60,19 +60,14 @@ absl::Status ParseSections(absl::string_view text, std::vector<Section>* section
   return absl::OkStatus();
 }
 
-enum Option : int { kFormat = 1, kTop, kSort, kFilter, kBy, kSection, kWide, kOutput, kHelp, kVersion };
+enum Option : int { kFormat = 1, kTop, kSort, kFilter, kBy, kSection, kMachine, kWide, kOutput, kHelp, kVersion };
 constexpr option kOptions[] = {
-    {"format", required_argument, nullptr, kFormat},
-    {"top", required_argument, nullptr, kTop},
-    {"sort", required_argument, nullptr, kSort},
-    {"filter", required_argument, nullptr, kFilter},
-    {"by", required_argument, nullptr, kBy},
-    {"section", required_argument, nullptr, kSection},
-    {"wide", no_argument, nullptr, kWide},
-    {"output", required_argument, nullptr, kOutput},
-    {"help", no_argument, nullptr, kHelp},
-    {"version", no_argument, nullptr, kVersion},
-    {nullptr, 0, nullptr, 0},
+    {"format", required_argument, nullptr, kFormat},   {"top", required_argument, nullptr, kTop},
+    {"sort", required_argument, nullptr, kSort},       {"filter", required_argument, nullptr, kFilter},
+    {"by", required_argument, nullptr, kBy},           {"section", required_argument, nullptr, kSection},
+    {"machine", required_argument, nullptr, kMachine}, {"wide", no_argument, nullptr, kWide},
+    {"output", required_argument, nullptr, kOutput},   {"help", no_argument, nullptr, kHelp},
+    {"version", no_argument, nullptr, kVersion},       {nullptr, 0, nullptr, 0},
 };
 
 absl::Status ParseTop(const std::string& text, std::optional<size_t>* top) {
@@ -123,6 +118,10 @@ absl::Status Apply(int found, const std::string& argument, AnalyzeOptions* optio
       return ParseGrouping(argument, &options->report.grouping);
     case kSection:
       return ParseSections(argument, &options->sections);
+    case kMachine:
+      if (argument.empty()) return Usage("--machine: the name is empty");
+      options->machine = argument;
+      break;
     case 'w':
     case kWide:
       options->wide = true;
@@ -207,10 +206,14 @@ Several traces (the ranks of one job) make one report, with a column for the pro
                    or several of them, separated by commas. Default: signature
   --sort KEY       )",
       absl::StrJoin(AllSortWords(), ", "), R"(. Default: total
-  --section LIST   of the text only these parts: losses, provenance, run, counters, samples, kernels. Losses of data are
-                   shown in any case. counters shows hardware counters by signature, group and metric (in the whole
-                   report they are a paragraph), samples which launches they were taken of; with --format csv they are
-                   the table in place of the kernels', and samples holds every value that was counted
+  --section LIST   of the text only these parts: losses, provenance, run, counters, samples, kernels, ladder. Losses of
+                   data are shown in any case. counters shows hardware counters by signature, group and metric (in the
+                   whole report they are a paragraph), samples which launches they were taken of; with --format csv
+                   they are the table in place of the kernels', and samples holds every value that was counted. ladder,
+                   which the whole report leaves out, splits each signature's time into terms that sum to it
+  --machine FILE   for the ladder: what the GPU sustains, as gx-kernels --ceilings wrote it. Default: machine.pb beside
+                   the trace, else one of the device in gpuexec/ in the user's cache folder, else one that gpuexec comes
+                   with
   --top N          show N rows; 0: all. Default: )",
       kDefaultTextTop, R"( in text, all where json or csv is asked for
   --filter REGEX   only kernels whose full demangled name matches (POSIX extended regular expression)

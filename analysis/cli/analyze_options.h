@@ -22,6 +22,8 @@ struct AnalyzeOptions {
   ReportRequest report;
   // Of the text; empty: all. CSV holds the counters where they are named and kernels are not.
   std::vector<Section> sections;
+  // Of the ladder; "": it is looked for.
+  std::string machine;
   bool wide = false;
 };
 

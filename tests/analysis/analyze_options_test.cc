@@ -56,9 +56,18 @@ TEST(AnalyzeOptionsTest, SectionsAreNamedOnceAndCsvHoldsOneTable) {
   EXPECT_TRUE(ParseAnalyzeOptions({"--section", "counters,kernels", "a.pb"}).ok());
   ExpectUsageError({"--section", "counters,kernels", "--format", "csv", "a.pb"}, "CSV holds one table");
   ExpectUsageError({"--section", "roof", "a.pb"},
-                   "'roof' is not one of losses, provenance, run, counters, samples, kernels");
+                   "'roof' is not one of losses, provenance, run, counters, samples, kernels, ladder");
   EXPECT_TRUE(ParseAnalyzeOptions({"--section", "samples", "--format", "csv", "a.pb"}).ok());
   ExpectUsageError({"--section", "counters,samples", "--format", "csv", "a.pb"}, "CSV holds one table");
+}
+
+TEST(AnalyzeOptionsTest, TheLadderHasAMachineFile) {
+  const auto options = ParseAnalyzeOptions({"--section", "ladder", "--machine", "m.pb", "a.pb"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_THAT(options->sections, ElementsAre(Section::kLadder));
+  EXPECT_EQ(options->machine, "m.pb");
+  EXPECT_EQ(ParseAnalyzeOptions({"a.pb"})->machine, "");
+  ExpectUsageError({"--machine", "", "a.pb"}, "--machine: the name is empty");
 }
 
 TEST(AnalyzeOptionsTest, HelpNeedsNoTrace) {

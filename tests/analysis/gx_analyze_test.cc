@@ -64,6 +64,22 @@ TEST_F(GxAnalyzeTest, ASoundTraceGivesAReportAndZero) {
   EXPECT_THAT(result.out, StartsWith("LOSSES AND ODD RECORDS\n  none"));
 }
 
+TEST_F(GxAnalyzeTest, TheLadderIsShownOnlyWhereItIsNamed) {
+  const std::string trace = Put("a.pb", SoundTrace());
+  const CommandResult named = RunCommand({GX_ANALYZE, "--section", "ladder", trace});
+  EXPECT_EQ(named.exit_code, 0);
+  EXPECT_EQ(named.out, "LADDER\n  none\n");
+  EXPECT_THAT(RunCommand({GX_ANALYZE, trace}).out, Not(HasSubstr("LADDER")));
+}
+
+TEST_F(GxAnalyzeTest, AMachineFileThatCannotBeReadEndsTheLadder) {
+  const std::string trace =
+      Put("a.pb", TraceBytes(Numbered({PacketFromText("header { format_major: 1 pid: 7 }"),
+                                       PacketFromText("device { device_id: 0 name: \"NVIDIA H200\" }"),
+                                       PacketFromText("trailer { reason: REASON_EXIT }")})));
+  ExpectRefused({"--section", "ladder", "--machine", dir_.File("none.pb"), trace}, 3, "none.pb");
+}
+
 TEST_F(GxAnalyzeTest, ACutTraceGivesAReportAndOne) {
   std::string bytes = SoundTrace();
   bytes.resize(bytes.size() - 3);

@@ -107,6 +107,8 @@ TEST_P(GoldenReportTest, IsWhatGxAnalyzePrints) {
   const TempDir dir;
   // The report names the path as it was given: a bare file name is the same everywhere.
   fs::current_path(dir.path());
+  // No machine file of whoever runs the tests.
+  ::setenv("XDG_CACHE_HOME", dir.path().c_str(), 1);
 
   std::vector<std::string> command = {GX_ANALYZE, "--format", "text,json,csv", "--output", "out"};
   bool input_named = false;

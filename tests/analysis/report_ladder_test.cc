@@ -1,0 +1,155 @@
+// The ladder from packets to text: which signatures have one, and what it is made of.
+#include "analysis/report_ladder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "analysis/name_filter.h"
+#include "analysis/report_builder.h"
+#include "analysis/report_text.h"
+#include "analysis/trace_importer.h"
+#include "tests/support/textproto.h"
+
+namespace gx::analysis {
+namespace {
+
+using ::gx::testing::PacketFromText;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+// A GPU of 10 SMs at 2 GHz, 40 instructions a cycle; "first" (signature 1) and "ncclKernel" (2).
+constexpr char kDefinitions[] = R"(
+  header { format_major: 1 format_minor: 1 start { cupti_ns: 1000 monotonic_ns: 1000 } }
+  device { device_id: 0 name: "GPU" max_sm_clock_hz: 2000000000 attributes { multiprocessor_count: 10 } }
+  name { iid: 1 value: "first" } name { iid: 2 value: "ncclKernel" }
+  function { iid: 1 name_iid: 1 } function { iid: 2 name_iid: 2 }
+  signature { iid: 1 function_iid: 1 device_id: 0 grid_x: 7 block_x: 32 }
+  signature { iid: 2 function_iid: 2 device_id: 0 grid_x: 8 block_x: 64 }
+  kernel_attributes { iid: 1 name_iid: 1 grid_x: 7 block_x: 32 }
+  kernel_attributes { iid: 2 name_iid: 2 grid_x: 8 block_x: 64 }
+  track { iid: 1 device_id: 0 context_id: 1 stream_id: 7 }
+  window { window_id: 1 kind: KIND_TIMING begin_monotonic_ns: 1000 end_monotonic_ns: 5000000 }
+  window { window_id: 2 kind: KIND_COUNTERS begin_monotonic_ns: 5000000 end_monotonic_ns: 6000000 }
+  counter_group { iid: 1 name: "light+" kind: KIND_HARDWARE
+    metric: ["smsp__inst_executed.sum", "sm__cycles_active.avg", "sm__cycles_active.max"] }
+  device_peaks { device_id: 0 peak { metric: "smsp__inst_executed.sum.peak_sustained" value: 40
+    clock_metric: "sm__cycles_elapsed.avg.per_second" } }
+)";
+constexpr char kClocks[] = "window_clocks { window_id: 1 device_id: 0 sm_clock_hz: 1600000000 reading_count: 1 }";
+// 80,000 instructions: 1,000 ns at 2 GHz.
+constexpr char kSamples[] = R"(counter_batch { count: 1 group_iid: 1 session_id: 1 window_id: 2
+  base_enter_monotonic_ns: 5500000 enter_delta: 0 signature_iid: 1 metric_count: 3 integer_value: [80000, 5800, 6000] })";
+
+// `count` launches of 4,000 ns each, 10 us apart.
+std::string Kernels(int signature, int count, int first_id) {
+  std::string launches =
+      absl::StrCat("launch_batch { count: ", count, " window_id: 1 base_enter_monotonic_ns: ", first_id * 10000,
+                   " base_correlation_id: ", first_id, " track_iid: 1 ");
+  std::string kernels =
+      absl::StrCat("kernel_batch { count: ", count, " timing: TIMING_COMPLETE base_start_ns: ", first_id * 10000 + 2000,
+                   " start_unit_ns: 1 duration_unit_ns: 1 ", "base_correlation_id: ", first_id, " track_iid: 1 ");
+  for (int i = 0; i < count; ++i) {
+    absl::StrAppend(&launches, "enter_delta: ", i == 0 ? 0 : 10000, " correlation_delta: ", i == 0 ? 0 : 1,
+                    " signature_iid: ", signature, " ");
+    absl::StrAppend(&kernels, "start_delta: ", i == 0 ? 0 : 10000, " duration_delta: ", i == 0 ? 4000 : 0,
+                    " correlation_delta: ", i == 0 ? 0 : 1, " attributes_iid: ", signature, " ");
+  }
+  return launches + "} " + kernels + "}";
+}
+
+Report ReportOf(const std::vector<std::string>& packets, ReportRequest request = {}) {
+  TraceImporter importer({});
+  importer.Import(PacketFromText(kDefinitions));
+  for (const std::string& packet : packets) importer.Import(PacketFromText(packet));
+  importer.Import(PacketFromText("trailer { reason: REASON_EXIT end { cupti_ns: 7000000 monotonic_ns: 7000000 } }"));
+  std::vector<TraceModel> models;
+  models.push_back(importer.Finish());
+  if (!request.ladder_machines.has_value()) request.ladder_machines.emplace();
+  return BuildReport(models, request);
+}
+
+std::string LadderText(const Report& report) { return ReportText(report, {.sections = {Section::kLadder}}); }
+
+TEST(ReportLadderTest, TermsOfASignatureSumToItsTime) {
+  const Report report = ReportOf({Kernels(1, 40, 1), kClocks, kSamples});
+  ASSERT_THAT(report.ladders, SizeIs(1));
+  ASSERT_THAT(report.ladders[0].rows, SizeIs(1));
+  const LadderRow& row = report.ladders[0].rows[0];
+  EXPECT_EQ(row.full_name, "first");
+  EXPECT_EQ(row.time_ns, 4000);
+  EXPECT_EQ(std::accumulate(row.whole_ns.begin(), row.whole_ns.end(), int64_t{0}), 4000);
+  EXPECT_DOUBLE_EQ(row.ladder.rungs.Ns(model::Rung::kWork), 1000);
+  // 2 GHz over the 1.6 GHz of the window.
+  EXPECT_DOUBLE_EQ(row.ladder.rungs.Ns(model::Rung::kClock), 1250);
+  EXPECT_EQ(row.ladder.residual_ns, std::nullopt);
+  const std::string text = LadderText(report);
+  EXPECT_THAT(text, HasSubstr("no machine file matches it"));
+  EXPECT_THAT(text, HasSubstr("useful work and residual: patched code was not counted"));
+  EXPECT_THAT(text, HasSubstr("unmeasured; 3,000 ns, 75.0 % of time above R2"));
+}
+
+TEST(ReportLadderTest, WithoutAClockOfTheTimingsItIsTakenAsTheMaximum) {
+  const Report report = ReportOf({Kernels(1, 40, 1), kSamples});
+  ASSERT_THAT(report.ladders[0].rows, SizeIs(1));
+  EXPECT_DOUBLE_EQ(report.ladders[0].rows[0].ladder.rungs.Ns(model::Rung::kClock), 1000);
+  EXPECT_THAT(LadderText(report), HasSubstr("clock unmeasured"));
+}
+
+TEST(ReportLadderTest, FewCleanTimingsAndMissingSamplesGiveNone) {
+  const Report few = ReportOf({Kernels(1, 15, 1), kClocks, kSamples});
+  EXPECT_THAT(few.ladders[0].rows, IsEmpty());
+  EXPECT_EQ(few.ladders[0].few_clean_count, 1);
+  EXPECT_THAT(LadderText(few), HasSubstr("no ladder: 1 signature with fewer than 20 clean timings"));
+
+  const Report uncounted = ReportOf({Kernels(1, 40, 1), kClocks});
+  EXPECT_THAT(uncounted.ladders[0].rows, IsEmpty());
+  EXPECT_EQ(uncounted.ladders[0].uncounted_count, 1);
+  EXPECT_THAT(LadderText(uncounted), HasSubstr("no ladder: 1 signature without a counter sample"));
+}
+
+TEST(ReportLadderTest, CommunicationHasNoResources) {
+  const Report report = ReportOf({Kernels(2, 40, 1), kClocks});
+  ASSERT_THAT(report.ladders[0].rows, SizeIs(1));
+  EXPECT_FALSE(report.ladders[0].rows[0].ladder.rungs.at(model::Rung::kWork).has_value());
+  EXPECT_THAT(LadderText(report), HasSubstr("communication: its time is waiting for others"));
+}
+
+TEST(ReportLadderTest, ATimeBelowARungIsAViolationAndEndsTheLadder) {
+  std::string samples = kSamples;
+  samples.replace(samples.find("80000"), 5, "400000");
+  const Report report = ReportOf({Kernels(1, 40, 1), kClocks, samples});
+  ASSERT_THAT(report.ladders[0].rows, SizeIs(1));
+  const LadderRow& row = report.ladders[0].rows[0];
+  ASSERT_TRUE(row.ladder.violation.has_value());
+  EXPECT_EQ(std::accumulate(row.whole_ns.begin(), row.whole_ns.end(), int64_t{0}), 4000);
+  EXPECT_THAT(LadderText(report), HasSubstr("VIOLATION: R2 is 1,000 ns above the time"));
+}
+
+TEST(ReportLadderTest, TheFilterChoosesSignatures) {
+  ReportRequest request;
+  request.filter = *NameFilter::Compile("nccl");
+  const Report report = ReportOf({Kernels(1, 40, 1), Kernels(2, 40, 100), kClocks, kSamples}, request);
+  ASSERT_THAT(report.ladders[0].rows, SizeIs(1));
+  EXPECT_EQ(report.ladders[0].rows[0].full_name, "ncclKernel");
+}
+
+TEST(ReportLadderTest, WithoutARequestThereIsNone) {
+  TraceImporter importer({});
+  importer.Import(PacketFromText(kDefinitions));
+  std::vector<TraceModel> models;
+  models.push_back(importer.Finish());
+  const Report report = BuildReport(models, {});
+  EXPECT_THAT(report.ladders, IsEmpty());
+  EXPECT_THAT(ReportText(report, {}), Not(HasSubstr("LADDER")));
+}
+
+}  // namespace
+}  // namespace gx::analysis
