@@ -209,7 +209,7 @@ class Builder {
     resource.work_ns = *work_ns;
     const std::optional<double> max = FindIn(sum->group, absl::StrCat(counted.metric, ".max"));
     const std::optional<double> mean = FindIn(sum->group, absl::StrCat(counted.metric, ".avg"));
-    if (max.has_value() && mean.has_value()) {
+    if (max.has_value() && mean.value_or(0) > 0) {
       // Medians of different samples: the largest may come out below the mean.
       const absl::StatusOr<double> busiest_ns = model::BusiestNs(*work_ns, std::max(*max, *mean), *mean);
       if (!busiest_ns.ok()) return Named(counted.metric, busiest_ns.status());

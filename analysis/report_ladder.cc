@@ -211,7 +211,8 @@ class ProcessLadders {
     row->grid = GridText(launch.grid);
     row->block = GridText(launch.block);
     const auto refuse = [&](const absl::Status& status) {
-      section_.refused.push_back(absl::StrCat(row->short_name, ", grid ", row->grid, ": ", status.message()));
+      section_.refused.push_back(
+          absl::StrCat(row->short_name, ", grid ", row->grid, ": ", Printable(status.message())));
       return false;
     };
     absl::StatusOr<LadderEvidence> evidence = BuildLadderInput(facts);
@@ -220,8 +221,9 @@ class ProcessLadders {
     if (!ladder.ok()) return refuse(ladder.status());
     row->ladder = *std::move(ladder);
     row->excess = std::move(evidence->excess);
-    row->unmeasured = std::move(evidence->unmeasured);
-    for (std::string& note : evidence->notes) row->notes.push_back(std::move(note));
+    for (const std::string& line : evidence->unmeasured) row->unmeasured.push_back(Printable(line));
+    // Some name metrics of the trace.
+    for (const std::string& note : evidence->notes) row->notes.push_back(Printable(note));
     std::array<double, model::kTermCount> terms_ns = {};
     for (size_t i = 0; i < terms_ns.size(); ++i) terms_ns[i] = row->ladder.terms[i].ns;
     const auto whole_ns = model::RoundParts(terms_ns);

@@ -285,6 +285,17 @@ TEST(LadderInputTest, AMissingPeakLeavesItsResourceOutAndIsNamed) {
   EXPECT_TRUE(Says(evidence->unmeasured, "dram"));
 }
 
+TEST(LadderInputTest, AMeanOfNothingTellsNoBusiestInstance) {
+  LadderFacts facts = Light();
+  // Medians of different samples.
+  for (CountedMetric& metric : facts.counters) {
+    if (metric.name == "dram__bytes.avg") metric.median = 0;
+  }
+  const auto evidence = BuildLadderInput(facts);
+  ASSERT_TRUE(evidence.ok()) << evidence.status();
+  EXPECT_FALSE(Resource(*evidence, ResourceKind::kDram).busiest_ns.has_value());
+}
+
 TEST(LadderInputTest, FiguresThatAreNoneOfALaunchAreRefused) {
   LadderFacts facts = Light();
   facts.time_ns = 0;

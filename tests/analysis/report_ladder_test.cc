@@ -133,6 +133,18 @@ TEST(ReportLadderTest, ATimeBelowARungIsAViolationAndEndsTheLadder) {
   EXPECT_THAT(LadderText(report), HasSubstr("VIOLATION: R2 is 1,000 ns above the time"));
 }
 
+TEST(ReportLadderTest, NamesOfTheTraceArePrintable) {
+  const std::string group =
+      R"(counter_group { iid: 2 name: "t" kind: KIND_TENSOR metric: ["sm__ops_path_tensor_\033x.sum"] })";
+  const std::string samples = R"(counter_batch { count: 1 group_iid: 2 session_id: 2 window_id: 2
+    base_enter_monotonic_ns: 5600000 enter_delta: 0 signature_iid: 1 metric_count: 1 integer_value: [5] })";
+  const Report report = ReportOf({Kernels(1, 40, 1), kClocks, kSamples, group, samples});
+  ASSERT_THAT(report.ladders[0].rows, SizeIs(1));
+  const std::string text = LadderText(report);
+  EXPECT_THAT(text, HasSubstr("no peak of sm__ops_path_tensor_"));
+  EXPECT_THAT(text, Not(HasSubstr("\033")));
+}
+
 TEST(ReportLadderTest, TheFilterChoosesSignatures) {
   ReportRequest request;
   request.filter = *NameFilter::Compile("nccl");

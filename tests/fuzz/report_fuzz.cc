@@ -41,7 +41,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   importer.Import(packet);
   importer.Import(packet);
   const std::vector<gx::analysis::TraceModel> models = {importer.Finish()};
-  const gx::analysis::Report report = BuildReport(models, {});
+  gx::analysis::ReportRequest request;
+  request.ladder_machines.emplace();
+  const gx::analysis::Report report = BuildReport(models, request);
   for (const gx::analysis::CountersSection& counters : report.counters) {
     for (const gx::analysis::SignatureCounters& signature : counters.signatures) {
       for (const gx::analysis::CounterGroupRow& group : signature.groups) {
@@ -61,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   gx::analysis::TextStyle style;
   RequirePrintable(ReportText(report, style));
-  style.sections = {Section::kCounters, Section::kSamples};
+  style.sections = {Section::kCounters, Section::kSamples, Section::kLadder};
   RequirePrintable(ReportText(report, style));
   RequirePrintable(ReportJson(report));
   RequirePrintable(ReportCsv(report));
