@@ -35,7 +35,7 @@ bool SaysWhy(const TraceView& trace, const std::string& function) {
 }
 
 TEST_F(SamplingFailures, WithoutPermissionOneMessageSaysHowToAllowIt) {
-  const Capture capture = Sample({"sampled", "ms=800"}, {{"FAKE_CUPTI_COUNTERS", "denied"}});
+  const Capture capture = Sample({"sampled", "ms=1400"}, {{"FAKE_CUPTI_COUNTERS", "denied"}});
   EXPECT_EQ(capture.result.out, "sampled\n");
   ExpectWhole(capture);
   EXPECT_EQ(capture.trace.kernels.size(), capture.trace.launches.size());
@@ -55,7 +55,7 @@ TEST_F(SamplingFailures, WithoutPermissionOneMessageSaysHowToAllowIt) {
 
 TEST_F(SamplingFailures, WithoutPermissionReplayIsNoFaultEither) {
   const Capture capture =
-      Sample({"sampled", "ms=800"}, {{"FAKE_CUPTI_COUNTERS", "denied"}, {"GPUEXEC_REPLAY", "single"}});
+      Sample({"sampled", "ms=1400"}, {{"FAKE_CUPTI_COUNTERS", "denied"}, {"GPUEXEC_REPLAY", "single"}});
   ExpectWhole(capture);
   ASSERT_THAT(capture.trace.counter_access, SizeIs(1));
   EXPECT_EQ(capture.trace.counter_access[0].state(), v1::CounterAccess::STATE_NOT_PERMITTED);
@@ -64,7 +64,7 @@ TEST_F(SamplingFailures, WithoutPermissionReplayIsNoFaultEither) {
 }
 
 TEST_F(SamplingFailures, CountersThatAnotherToolHoldsAreNoFault) {
-  const Capture capture = Sample({"sampled", "ms=800"}, {{"FAKE_FAIL", "cuptiRangeProfilerStart=26"}});
+  const Capture capture = Sample({"sampled", "ms=1400"}, {{"FAKE_FAIL", "cuptiRangeProfilerStart=26"}});
   ExpectWhole(capture);
   EXPECT_EQ(capture.trace.kernels.size(), capture.trace.launches.size());
   ASSERT_THAT(capture.trace.counter_access, SizeIs(1));
@@ -102,7 +102,7 @@ class FailingCounters : public SamplingTest, public ::testing::WithParamInterfac
 
 TEST_P(FailingCounters, TheProgramRunsAndTheTraceSaysWhatIsMissing) {
   const std::string function = GetParam().function;
-  const Capture capture = Sample({"sampled", "ms=900"}, {{"FAKE_FAIL", function + "=999"}});
+  const Capture capture = Sample({"sampled", "ms=1500"}, {{"FAKE_FAIL", function + "=999"}});
   EXPECT_EQ(capture.result.out, "sampled\n");
   EXPECT_EQ(capture.result.exit_code, 0);
   ExpectWhole(capture);
@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(
 class FailingOnce : public SamplingTest, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(FailingOnce, TheSessionsBeforeStayAndTheProgramGoesOn) {
-  const Capture capture = Sample({"sampled", "ms=1500"}, {{"FAKE_FAIL", std::string(GetParam()) + ":2=999"}});
+  const Capture capture = Sample({"sampled", "ms=2100"}, {{"FAKE_FAIL", std::string(GetParam()) + ":2=999"}});
   EXPECT_EQ(capture.result.out, "sampled\n");
   ExpectWhole(capture);
   ExpectWindowsApart(capture);
@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(Every, FailingOnce,
 class FailingQueries : public SamplingTest, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(FailingQueries, TheProgramRuns) {
-  const Capture capture = Sample({"sampled", "ms=900"}, {{"FAKE_FAIL", std::string(GetParam()) + "=999"}});
+  const Capture capture = Sample({"sampled", "ms=1500"}, {{"FAKE_FAIL", std::string(GetParam()) + "=999"}});
   EXPECT_EQ(capture.result.out, "sampled\n");
   EXPECT_EQ(capture.result.exit_code, 0);
   ExpectWhole(capture);
@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(Every, FailingQueries,
 class HangingCounters : public SamplingTest, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(HangingCounters, TheProgramEnds) {
-  const Capture capture = Sample({"sampled", "ms=900"}, {{"FAKE_HANG", GetParam()}});
+  const Capture capture = Sample({"sampled", "ms=1500"}, {{"FAKE_HANG", GetParam()}});
   EXPECT_THAT(capture.log.Of("hangs"), SizeIs(1));
   EXPECT_EQ(capture.result.out, "sampled\n");
   EXPECT_EQ(capture.result.exit_code, 0);

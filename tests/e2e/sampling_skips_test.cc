@@ -25,7 +25,7 @@ using ::testing::SizeIs;
 class SamplingSkips : public SamplingTest {};
 
 TEST_F(SamplingSkips, CommunicationKernelsByName) {
-  const Capture capture = Sample({"sampled", "ms=1000", "names=nccl", "kernels=1"});
+  const Capture capture = Sample({"sampled", "ms=1600", "names=nccl", "kernels=1"});
   EXPECT_EQ(capture.result.out, "sampled\n");
   ExpectWhole(capture);
   EXPECT_THAT(capture.log.Of("range"), IsEmpty());
@@ -34,7 +34,7 @@ TEST_F(SamplingSkips, CommunicationKernelsByName) {
 }
 
 TEST_F(SamplingSkips, KernelsThatTheUserNames) {
-  const Capture capture = Sample({"sampled", "ms=1200"}, {{"GPUEXEC_COUNTERS_DENY", "*sampled_1*"}});
+  const Capture capture = Sample({"sampled", "ms=1800"}, {{"GPUEXEC_COUNTERS_DENY", "*sampled_1*"}});
   ExpectSamplesOfTheirLaunches(capture.trace);
   EXPECT_THAT(Denials(capture.trace), ElementsAre("_Z8sampled_1Pf: REASON_USER"));
   std::set<std::string> kernels;
@@ -43,7 +43,7 @@ TEST_F(SamplingSkips, KernelsThatTheUserNames) {
 }
 
 TEST_F(SamplingSkips, CooperativeLaunches) {
-  const Capture capture = Sample({"sampled", "ms=1000", "cooperative=1", "kernels=1"});
+  const Capture capture = Sample({"sampled", "ms=1600", "cooperative=1", "kernels=1"});
   ExpectWhole(capture);
   EXPECT_THAT(capture.log.Of("range"), IsEmpty());
   EXPECT_THAT(Denials(capture.trace), Contains(HasSubstr("REASON_COOPERATIVE")));
@@ -59,7 +59,7 @@ struct Behaviour {
 class ContextBehaviour : public SamplingTest, public ::testing::WithParamInterface<Behaviour> {};
 
 TEST_P(ContextBehaviour, KeepsAContextOut) {
-  const Capture capture = Sample({"behaviour", std::string("what=") + GetParam().what, "ms=1000"});
+  const Capture capture = Sample({"behaviour", std::string("what=") + GetParam().what, "ms=1600"});
   EXPECT_EQ(capture.result.out, std::string("behaved as ") + GetParam().what + "\n");
   ExpectWhole(capture);
   EXPECT_THAT(capture.log.Of("range"), IsEmpty());
@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(Every, ContextBehaviour,
 class HarmlessBehaviour : public SamplingTest, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(HarmlessBehaviour, IsSampled) {
-  const Capture capture = Sample({"behaviour", std::string("what=") + GetParam(), "ms=1000"});
+  const Capture capture = Sample({"behaviour", std::string("what=") + GetParam(), "ms=1600"});
   EXPECT_EQ(capture.result.out, std::string("behaved as ") + GetParam() + "\n");
   ExpectWhole(capture);
   ExpectWindowsApart(capture);
@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(Every, HarmlessBehaviour, ::testing::Values("managed", 
 // -------------------------------------------------------------------------------------------- kernels that wait
 
 TEST_F(SamplingSkips, AKernelThatWaitsForTheHostIsDeniedAfterItsDeadline) {
-  const Capture capture = Sample({"spin", "how=host", "ms=1500"});
+  const Capture capture = Sample({"spin", "how=host", "ms=2100"});
   EXPECT_EQ(capture.result.out, "spun\n");
   ExpectWhole(capture);
   EXPECT_THAT(Denials(capture.trace), ElementsAre("spin_until_host: REASON_DEADLINE"));
@@ -104,7 +104,7 @@ TEST_F(SamplingSkips, AKernelThatWaitsForTheHostIsDeniedAfterItsDeadline) {
 }
 
 TEST_F(SamplingSkips, AKernelThatWaitsForALaunchNeverHangsTheProgram) {
-  const Capture capture = Sample({"spin", "ms=1500"});
+  const Capture capture = Sample({"spin", "ms=2100"});
   EXPECT_EQ(capture.result.out, "spun\n");
   ExpectWhole(capture);
   for (const auto& sample : GoodSamples(capture.trace)) {
@@ -115,7 +115,7 @@ TEST_F(SamplingSkips, AKernelThatWaitsForALaunchNeverHangsTheProgram) {
 // ------------------------------------------------------------------------------------------------ busy streams
 
 TEST_F(SamplingSkips, AProgramThatRunsAheadIsNotDisturbed) {
-  const Capture capture = Sample({"sampled", "ms=1500", "sync_every=0", "kernel_us=200"});
+  const Capture capture = Sample({"sampled", "ms=2100", "sync_every=0", "kernel_us=200"});
   EXPECT_EQ(capture.result.out, "sampled\n");
   ExpectWhole(capture);
   ExpectWindowsApart(capture);
@@ -124,7 +124,7 @@ TEST_F(SamplingSkips, AProgramThatRunsAheadIsNotDisturbed) {
 // --------------------------------------------------------------------------------------------------- captures
 
 TEST_F(SamplingSkips, ACaptureBesideLaunchesStaysValid) {
-  const Capture capture = Sample({"capture", "ms=2000"});
+  const Capture capture = Sample({"capture", "ms=3000"});
   EXPECT_EQ(capture.result.out, "invalid captures: 0\n");
   EXPECT_TRUE(capture.trace.trailer.has_value());
   EXPECT_EQ(capture.trace.launches.size(), capture.log.Of("launch", "captured", "0").size());
@@ -136,7 +136,7 @@ TEST_F(SamplingSkips, ACaptureBesideLaunchesStaysValid) {
 // ---------------------------------------------------------------------------------------- contexts and devices
 
 TEST_F(SamplingSkips, AResetInMidRunLosesNothing) {
-  const Capture capture = Sample({"reset", "ms=1000", "resets=2"});
+  const Capture capture = Sample({"reset", "ms=1600", "resets=2"});
   EXPECT_EQ(capture.result.out, "reset 2\n");
   ExpectWhole(capture);
   ExpectWindowsApart(capture);
@@ -147,7 +147,7 @@ TEST_F(SamplingSkips, AResetInMidRunLosesNothing) {
 
 TEST_F(SamplingSkips, AResetWhileCountersAreArmedReadsThemFirst) {
   // The parts end in the middle of a window: sessions are long, for most of each part.
-  const Capture capture = Sample({"reset", "ms=700", "resets=3"}, {{"FAKE_CUPTI_RANGE_US", "20000"}});
+  const Capture capture = Sample({"reset", "ms=1300", "resets=3"}, {{"FAKE_CUPTI_RANGE_US", "20000"}});
   EXPECT_EQ(capture.result.out, "reset 3\n");
   ExpectWhole(capture);
   ExpectSamplesOfTheirLaunches(capture.trace);

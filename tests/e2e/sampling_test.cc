@@ -33,7 +33,7 @@ std::map<std::pair<std::string, std::string>, size_t> SampleCounts(const TraceVi
 }
 
 TEST_F(Sampling, EverySignatureHasThreeSamplesOfEveryCoreGroup) {
-  const Capture capture = Sample({"sampled", "ms=1500"});
+  const Capture capture = Sample({"sampled", "ms=2100"});
   EXPECT_EQ(capture.result.out, "sampled\n");
   ExpectWhole(capture);
   ExpectWindowsApart(capture);
@@ -52,7 +52,7 @@ TEST_F(Sampling, EverySignatureHasThreeSamplesOfEveryCoreGroup) {
 }
 
 TEST_F(Sampling, OneSessionOfCuptiCountsHardwareAndThenPatchedCode) {
-  const Capture capture = Sample({"sampled", "ms=1500"});
+  const Capture capture = Sample({"sampled", "ms=2100"});
   ASSERT_THAT(capture.trace.counter_sessions, SizeIs(Ge(2u)));
   std::vector<std::string> groups;
   std::set<uint64_t> windows;
@@ -67,7 +67,7 @@ TEST_F(Sampling, OneSessionOfCuptiCountsHardwareAndThenPatchedCode) {
 }
 
 TEST_F(Sampling, AllOtherLaunchesAreTimedOnce) {
-  const Capture capture = Sample({"sampled", "ms=1500"});
+  const Capture capture = Sample({"sampled", "ms=2100"});
   EXPECT_THAT(capture.trace.counter_samples, Not(IsEmpty()));
   std::set<uint64_t> timed;
   for (const KernelRow& kernel : capture.trace.kernels) {
@@ -80,7 +80,7 @@ TEST_F(Sampling, AllOtherLaunchesAreTimedOnce) {
 }
 
 TEST_F(Sampling, TheFirstRangeOfASessionIsMarked) {
-  const Capture capture = Sample({"sampled", "ms=1000"});
+  const Capture capture = Sample({"sampled", "ms=1600"});
   std::set<uint64_t> sessions;
   for (const auto& sample : capture.trace.counter_samples) {
     EXPECT_EQ((sample.flags & v1::CounterBatch::FLAG_FIRST_OF_SESSION) != 0, sample.range_order == 0);
@@ -90,10 +90,10 @@ TEST_F(Sampling, TheFirstRangeOfASessionIsMarked) {
 }
 
 TEST_F(Sampling, TensorGroupsAreForKernelsWhoseTensorPipeWasActive) {
-  const Capture capture = Sample({"sampled", "ms=2000", "names=gemm"});
+  const Capture capture = Sample({"sampled", "ms=3000", "names=gemm"});
   ExpectSamplesOfTheirLaunches(capture.trace);
   EXPECT_THAT(GoodSamples(capture.trace, "tensor"), SizeIs(Ge(3u)));
-  const Capture plain = Sample({"sampled", "ms=1500"});
+  const Capture plain = Sample({"sampled", "ms=2100"});
   EXPECT_THAT(GoodSamples(plain.trace, "light+"), Not(IsEmpty()));
   // This one holds other counters too.
   EXPECT_THAT(GoodSamples(plain.trace, "tensor"), Not(IsEmpty()));
@@ -101,14 +101,14 @@ TEST_F(Sampling, TensorGroupsAreForKernelsWhoseTensorPipeWasActive) {
 }
 
 TEST_F(Sampling, WithinABudgetTheFirstRoundTakesNoTensorGroupForOtherKernels) {
-  const Capture plain = Sample({"sampled", "ms=1500"}, {{"GPUEXEC_BUDGET", "1%"}});
+  const Capture plain = Sample({"sampled", "ms=2100"}, {{"GPUEXEC_BUDGET", "1%"}});
   EXPECT_THAT(GoodSamples(plain.trace, "light+"), Not(IsEmpty()));
   EXPECT_THAT(GoodSamples(plain.trace, "tensor"), IsEmpty());
 }
 
 TEST_F(Sampling, TheUsersOwnMetrics) {
   const Capture capture =
-      Sample({"sampled", "ms=1000"}, {{"GPUEXEC_COUNTERS", "smsp__inst_executed.sum,smsp__no_such_thing.sum"}});
+      Sample({"sampled", "ms=1600"}, {{"GPUEXEC_COUNTERS", "smsp__inst_executed.sum,smsp__no_such_thing.sum"}});
   ExpectSamplesOfTheirLaunches(capture.trace);
   EXPECT_THAT(GoodSamples(capture.trace, "user"), SizeIs(Ge(9u)));
   ASSERT_THAT(capture.trace.counter_plans, SizeIs(1));
@@ -129,7 +129,7 @@ TEST_F(Sampling, TheWholeFullSetInOnePassEach) {
 }
 
 TEST_F(Sampling, PeaksOfTheDeviceAreToldOnce) {
-  const Capture capture = Sample({"sampled", "ms=1000"});
+  const Capture capture = Sample({"sampled", "ms=1600"});
   ASSERT_THAT(capture.trace.device_peaks, SizeIs(1));
   std::map<std::string, double> peaks;
   for (const auto& peak : capture.trace.device_peaks[0].peak()) peaks[peak.metric()] = peak.value();
@@ -139,7 +139,7 @@ TEST_F(Sampling, PeaksOfTheDeviceAreToldOnce) {
 }
 
 TEST_F(Sampling, AGraphIsOneSampleOfAllItsKernels) {
-  const Capture capture = Sample({"replay", "ms=1500"});
+  const Capture capture = Sample({"replay", "ms=2100"});
   EXPECT_EQ(capture.result.out, "replayed\n");
   ExpectWhole(capture);
   ExpectWindowsApart(capture);
@@ -154,7 +154,7 @@ TEST_F(Sampling, AGraphIsOneSampleOfAllItsKernels) {
 
 // Kernels that seldom overlap: counting begins when most of the time has timings of kernels that ran alone.
 TEST_F(Sampling, ThreadsAndStreamsOfOneContext) {
-  const Capture capture = Sample({"sampled", "ms=2000", "threads=3", "streams=2", "pause_us=400"});
+  const Capture capture = Sample({"sampled", "ms=3000", "threads=3", "streams=2", "pause_us=400"});
   EXPECT_EQ(capture.result.out, "sampled\n");
   ExpectWhole(capture);
   ExpectWindowsApart(capture);
@@ -166,7 +166,7 @@ TEST_F(Sampling, ThreadsAndStreamsOfOneContext) {
 TEST_F(Sampling, ADriverWithoutContextEventsHasItsStreamsAsked) {
   const fakes::Environment old_driver = {{"LD_LIBRARY_PATH", GX_FAKES_DIR "/old:" GX_FAKES_DIR}};
   for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"sampled", "ms=2000", "streams=3", "sync_every=1"}, {"capture", "ms=2000"}}) {
+       {std::vector<std::string>{"sampled", "ms=3000", "streams=3", "sync_every=1"}, {"capture", "ms=3000"}}) {
     const Capture capture = Sample(arguments, old_driver);
     EXPECT_EQ(capture.result.out, RunBare({arguments[0], "ms=10"}).out);
     ExpectWindowsApart(capture);
@@ -176,14 +176,14 @@ TEST_F(Sampling, ADriverWithoutContextEventsHasItsStreamsAsked) {
 }
 
 TEST_F(Sampling, CopiesBetweenLaunchesAreInNoSample) {
-  const Capture capture = Sample({"sampled", "ms=2000", "copies=1"});
+  const Capture capture = Sample({"sampled", "ms=3000", "copies=1"});
   ExpectWhole(capture);
   ExpectSamplesOfTheirLaunches(capture.trace);
   EXPECT_THAT(GoodSamples(capture.trace), Not(IsEmpty()));
 }
 
 TEST_F(Sampling, ASampleNamesItsLaunch) {
-  const Capture capture = Sample({"sampled", "ms=1000"});
+  const Capture capture = Sample({"sampled", "ms=1600"});
   std::map<uint64_t, const LaunchRow*> launches;
   for (const LaunchRow& launch : capture.trace.launches) launches[launch.record.correlation_id] = &launch;
   EXPECT_THAT(capture.trace.counter_samples, Not(IsEmpty()));
@@ -225,7 +225,7 @@ TEST_F(Sampling, ShortRunsAreNotSampledAndLoseNothing) {
 TEST_F(Sampling, OfAJobOnlyRankZeroIsSampledUnlessItIsAskedFor) {
   const auto sampled = [&](fakes::Environment environment) {
     environment["WORLD_SIZE"] = "2";
-    return Sample({"sampled", "ms=700"}, environment);
+    return Sample({"sampled", "ms=1300"}, environment);
   };
   const Capture later = sampled({{"RANK", "1"}});
   ExpectWhole(later);
