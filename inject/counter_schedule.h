@@ -4,22 +4,21 @@
 // The rules, in this order:
 //  1. Nothing starts or ends while a capture is open, and no counter window begins outside the recorded region.
 //  2. Timings first: no counter window until the signatures that make up most of the GPU time have their clean timings
-//  and
-//     no new one has come for as long as the last one took to come (a loop has then been through twice), or until that
-//     has taken too long.
-//  3. Rounds: the groups that lack samples, in the order of collection, one window each. A change of group costs about
-//     0.3 s, an open session costs nothing outside ranges: windows are few, and stay open until their group is done or
-//     nothing more comes, also over a wait for the budget that is shorter than the one for another change of group.
+//     and no new one has come for as long as the last one took to come (a loop has then been through twice), or until
+//     that has taken too long. Time in which nothing is launched does not count, and no window begins in it.
+//  3. Rounds: the groups that lack samples, one window each, in the order of collection at first, afterwards the one
+//     that lacks most. A change of group costs about 0.3 s, but for the one at hand: windows are few, and stay open
+//     until their group is done or nothing more comes, also over waits for the budget. How long those may be depends:
+//     while kernels keep the device busy an open session costs nothing, otherwise launches may take longer in it.
 //  4. After a round a timing window about as long as the round; another round only when what it would sample is worth
-//  it
-//     and has stopped growing, and then of the groups for which that holds; or when it has waited for a part of the
+//     it and has stopped growing, and then of the groups for which that holds; or when it has waited for a part of the
 //     run.
 //  5. What counters cost is at most the budget's share of wall time. Before the first round has ended, the budget is at
 //     least 1.5 s. A window is opened only if its expected cost fits. A program that keeps its streams busy is drained,
 //     and then sampled as often as the budget allows before it is ahead again.
 //  6. A window without a sample doubles the time until its group is tried again, unless more is to be sampled by then
-//  than
-//     it was opened for. A group whose session fails twice in a row is given up; without groups the schedule stops.
+//     than it was opened for. A group whose session fails twice in a row is given up; without groups the schedule
+//     stops.
 #ifndef GPUEXEC_INJECT_COUNTER_SCHEDULE_H_
 #define GPUEXEC_INJECT_COUNTER_SCHEDULE_H_
 

@@ -59,7 +59,8 @@ struct GroupSpec {
   std::span<const CounterSpec> in_every_part = {};
   // Planned only on chips that have this metric. Empty: on all.
   std::string_view only_with = {};
-  // Has no place of its own: its counters go into the first group of hardware counters that has room.
+  // Has no place of its own: its counters go into the first group of hardware counters that has room, else of tensor
+  // paths, else into a group of their own.
   bool roams = false;
 
   constexpr bool IsIn(CounterSet set) const { return (sets >> static_cast<unsigned>(set) & 1u) != 0; }

@@ -1121,8 +1121,9 @@ bool Sampler::MayGoOn() const {
          });
 }
 
-// The window's sessions count their other group from here on; in the trace each becomes another session. kNo: nothing
-// was changed, or the context goes. After anything but kYes the window has to be closed.
+// The window's sessions count their other group from here on; in the trace each becomes another session. kNo: no fault
+// of that group (no quiet moment, a context that goes, a first pass that could not be read). After anything but kYes
+// the window has to be closed.
 Sampler::Opened Sampler::GoOnWith(uint32_t group, uint64_t cost_limit_ns) {
   parts_.launches->Forbid();
   if (!parts_.launches->Disarm(kOneHoldNs) || !Quiesce(std::min(cost_limit_ns, kLongestHoldNs), true, true)) {
