@@ -301,6 +301,8 @@ struct KernelGroup {
   bool nvtx_at_capture = false;
   // Distinct signatures in this row.
   uint64_t signature_count = 0;
+  // Index in TraceModel::signatures where there is one signature: what joins rows, counters and ladders of a process.
+  std::optional<uint32_t> signature;
   LaunchConfiguration launch;
 
   uint64_t calls = 0;
@@ -408,6 +410,8 @@ struct InstructionDisagreement {
 };
 
 struct SignatureCounters {
+  // Index in TraceModel::signatures. Unset: launches whose parameters could not be read.
+  std::optional<uint32_t> signature;
   std::string short_name;
   std::string full_name;
   std::optional<uint64_t> device_id;

@@ -442,6 +442,7 @@ class ProcessCounters {
       row.short_name = row.full_name;
       return row;
     }
+    row.signature = signature;
     const SignatureEntry& entry = model_.signatures[signature];
     row.full_name = FullKernelName(model_.FunctionName(entry));
     if (row.full_name.empty()) row.full_name = "(name unknown)";

@@ -179,6 +179,9 @@ class ProcessKernels {
       }
     }
     group.signature_count = signatures.size();
+    if (signatures.size() == 1) {
+      group.signature = static_cast<uint32_t>(*signatures.begin() - model_.signatures.data());
+    }
     if (names.size() == 1) {
       group.full_name = *names.begin();
       group.short_name = ShortKernelName(group.full_name);

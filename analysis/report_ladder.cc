@@ -70,6 +70,7 @@ class ProcessLadders {
     for (const auto& [signature, clean] : clean_by_signature) {
       const SignatureEntry& entry = model_.signatures[signature];
       LadderRow row;
+      row.signature = signature;
       row.full_name = FullKernelName(model_.FunctionName(entry));
       if (row.full_name.empty()) row.full_name = "(name unknown)";
       if (!request_.filter.matches_all() && !request_.filter.Matches(row.full_name)) continue;

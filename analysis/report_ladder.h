@@ -15,6 +15,8 @@
 namespace gx::analysis {
 
 struct LadderRow {
+  // Index in TraceModel::signatures, as KernelGroup::signature and SignatureCounters::signature.
+  uint32_t signature = 0;
   std::string full_name;
   std::string short_name;
   // "64x256".
