@@ -483,19 +483,23 @@ CounterRequest ParseCounterRequest(std::string_view text) {
   return request;
 }
 
-std::optional<std::pair<uint32_t, uint32_t>> PairOf(
-    const std::vector<PlannedGroup>& groups,
-    const std::function<std::optional<int>(const std::vector<std::string>&)>& passes) {
+std::vector<GroupPair> PairsOf(const std::vector<PlannedGroup>& groups,
+                               const std::function<std::optional<int>(const std::vector<std::string>&)>& passes) {
   const auto first_of = [&](GroupKind kind) {
     return std::find_if(groups.begin(), groups.end(), [kind](const PlannedGroup& group) { return group.kind == kind; });
   };
-  const auto hardware = first_of(GroupKind::kHardware);
+  std::vector<GroupPair> pairs;
   const auto sass = first_of(GroupKind::kSass);
-  if (hardware == groups.end() || sass == groups.end() || sass != hardware + 1) return std::nullopt;
-  std::vector<std::string> together = hardware->metrics;
-  together.insert(together.end(), sass->metrics.begin(), sass->metrics.end());
-  if (passes(together) != 2) return std::nullopt;
-  return std::pair(static_cast<uint32_t>(hardware - groups.begin()), static_cast<uint32_t>(sass - groups.begin()));
+  if (sass == groups.end()) return pairs;
+  for (const GroupKind kind : {GroupKind::kHardware, GroupKind::kTensor}) {
+    const auto first = first_of(kind);
+    if (first == groups.end()) continue;
+    std::vector<std::string> together = first->metrics;
+    together.insert(together.end(), sass->metrics.begin(), sass->metrics.end());
+    if (passes(together) != 2) continue;
+    pairs.push_back({static_cast<uint32_t>(first - groups.begin()), static_cast<uint32_t>(sass - groups.begin())});
+  }
+  return pairs;
 }
 
 }  // namespace gx::inject

@@ -80,12 +80,17 @@ struct CounterPlan {
   bool failed = false;   // An exception ended the planning; there are no groups.
 };
 
-// The first group of hardware counters and one of patched code right after it, where they take two passes together: one
-// session can count both, one after the other. Patched code shares no pass, and CUPTI 13.0 puts hardware passes first:
-// the first pass has all that the former group counts. Pure, but for one call of `passes`.
-std::optional<std::pair<uint32_t, uint32_t>> PairOf(
-    const std::vector<PlannedGroup>& groups,
-    const std::function<std::optional<int>(const std::vector<std::string>&)>& passes);
+// Groups that one session can count one after the other: the first one of hardware counters and the first one of the
+// tensor cores, each with the first one of patched code, where they take two passes together. Patched code shares no
+// pass, and CUPTI 13.0 puts hardware passes first: the first pass has all that the former group counts. Pure, but for
+// two calls of `passes`.
+struct GroupPair {
+  uint32_t first = 0;
+  uint32_t second = 0;
+  bool operator==(const GroupPair&) const = default;
+};
+std::vector<GroupPair> PairsOf(const std::vector<PlannedGroup>& groups,
+                               const std::function<std::optional<int>(const std::vector<std::string>&)>& passes);
 
 // Calls of ChipOracle::passes in one plan: about two seconds of work. The sets need a tenth of it on every chip.
 inline constexpr int kMaxOracleCalls = 1000;

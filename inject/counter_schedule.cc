@@ -62,17 +62,24 @@ uint64_t CounterSchedule::WaitForNs(const ScheduleObservation& observation, uint
   return wait_ns < 1 ? 1 : static_cast<uint64_t>(wait_ns) + 1;
 }
 
-uint64_t CounterSchedule::RotationWaitNs(const ScheduleObservation& observation) const noexcept {
-  const double wait_ns = static_cast<double>(RotationNs(observation, group_)) / *options_.budget_ratio;
-  return wait_ns > 3e18 ? kUnlimited : static_cast<uint64_t>(wait_ns);
+uint64_t CounterSchedule::LongestWaitNs(const ScheduleObservation& observation, uint32_t group) const noexcept {
+  const uint64_t session_ns = SessionNs(observation, group);
+  const double paid_ns = static_cast<double>(session_ns) / *options_.budget_ratio;
+  const uint64_t wait_ns = paid_ns > 3e18 ? kUnlimited : static_cast<uint64_t>(paid_ns);
+  return observation.busy_ratio < options_.bound_ratio ? std::min(wait_ns, Times(2, session_ns)) : wait_ns;
 }
 
 uint64_t CounterSchedule::RotationNs(const ScheduleObservation& observation, uint32_t group) const noexcept {
-  if (observation.group_at_hand == group) return options_.pass_ns;
+  return observation.group_at_hand == group ? options_.pass_ns : SessionNs(observation, group);
+}
+
+uint64_t CounterSchedule::SessionNs(const ScheduleObservation& observation, uint32_t group) const noexcept {
   const uint32_t places = SessionPlaces(observation.needs.groups[group].ranges);
   if (observation.rotation_ns == 0) return options_.rotation_ns + places * options_.place_ns;
   // What was measured was of sessions of another size.
-  return observation.rotation_ns + (places > window_places_ ? (places - window_places_) * options_.place_ns : 0);
+  if (places >= window_places_) return observation.rotation_ns + (places - window_places_) * options_.place_ns;
+  const uint64_t less_ns = Minus(observation.rotation_ns, (window_places_ - places) * options_.place_ns);
+  return std::max(less_ns, std::min(options_.rotation_ns, observation.rotation_ns));
 }
 
 uint64_t CounterSchedule::RangeNs(const ScheduleObservation& observation, uint32_t group) const noexcept {
@@ -118,8 +125,14 @@ ScheduleStep CounterSchedule::Step(const ScheduleObservation& observation) noexc
       if (lacks && IsPending(observation, group)) most_is_done_ = false;
     }
   }
+  // The first timings come with a whole buffer at once, and may just be read: those of the first launches alone are
+  // known at that moment, and they are ranked anew.
+  if (observation.needs.known_time_ns != 0 && !std::exchange(any_time_known_, true)) {
+    most_ranked_ = 0;
+    loop_begin_ns_ = observation.now_ns;
+  }
   if (observation.needs.ranked > most_ranked_) {
-    if (!first_seen_ns_) first_seen_ns_ = observation.now_ns;
+    if (!first_seen_ns_) first_seen_ns_ = loop_begin_ns_ = observation.now_ns;
     most_ranked_ = observation.needs.ranked;
     last_seen_ns_ = observation.now_ns;
     quiet_ns_ = 0;
@@ -168,7 +181,7 @@ bool CounterSchedule::MayBegin(const ScheduleObservation& observation) noexcept 
   const bool late = Minus(now_ns, first_seen_ns) >= options_.max_wait_for_timings_ns;
   if (options_.timing && observation.needs.timed_ratio < options_.timed_ratio && !late) return false;
   if (!first_round_over_) {
-    return late || quiet_ns_ >= std::max(options_.min_quiet_ns, last_seen_ns_ - first_seen_ns);
+    return late || quiet_ns_ >= std::max(options_.min_quiet_ns, Minus(last_seen_ns_, loop_begin_ns_));
   }
   const uint64_t waited_ns = now_ns - *pending_ns_;
   round_worth_ratio_ = 0;
@@ -216,24 +229,31 @@ ScheduleStep CounterSchedule::InTiming(const ScheduleObservation& observation) n
     return step;
   }
   uint32_t group = group_count_;
-  const auto share_of = [&](uint32_t candidate) { return observation.needs.groups[candidate].share_ratio; };
+  const auto is_worth_it = [&](uint32_t candidate) {
+    return IsPending(observation, candidate) && observation.needs.groups[candidate].share_ratio >= round_worth_ratio_;
+  };
+  const auto share_of = [&](uint32_t candidate) {
+    const bool goes_on = (observation.can_go_on >> candidate & 1u) != 0 && is_worth_it(observation.next_group);
+    return observation.needs.groups[candidate].share_ratio +
+           (goes_on ? observation.needs.groups[observation.next_group].share_ratio : 0);
+  };
   for (uint32_t candidate = 0; candidate < group_count_; ++candidate) {
-    if (groups_[candidate].visited || !IsPending(observation, candidate) || share_of(candidate) < round_worth_ratio_) {
-      continue;
-    }
+    if (groups_[candidate].visited || !is_worth_it(candidate)) continue;
     // In the order of collection at first; afterwards the one that lacks most.
     if (group == group_count_ || (first_round_over_ && share_of(candidate) > share_of(group))) group = candidate;
   }
+  const bool at_hand = observation.group_at_hand && is_worth_it(*observation.group_at_hand);
+  if (at_hand) group = *observation.group_at_hand;
   if (group == group_count_) {
     EndRound(now_ns);
     return step;
   }
-  // The rotation alone buys nothing.
-  const uint64_t ranges = WorthwhileRanges(observation, group);
+  // The rotation alone buys nothing; what is at hand is worth a single sample, and a wait with the session open.
+  const uint64_t ranges = at_hand ? 1 : WorthwhileRanges(observation, group);
   const uint64_t wanted_ns = Plus(RotationNs(observation, group) + (runs_ahead_ ? DrainNs(observation) : 0),
                                   Times(ranges, RangeNs(observation, group)));
   const uint64_t wait_ns = WaitForNs(observation, wanted_ns);
-  if (wait_ns != 0) {
+  if (wait_ns != 0 && !(at_hand && wait_ns <= LongestWaitNs(observation, group))) {
     step.budget_spent = true;
     step.next_ns = now_ns + std::clamp(wait_ns, kInCountersNs, kInTimingNs);
     return step;
@@ -286,7 +306,7 @@ ScheduleStep CounterSchedule::Open(const ScheduleObservation& observation, uint3
 ScheduleStep CounterSchedule::InCounters(const ScheduleObservation& observation) noexcept {
   const uint64_t now_ns = observation.now_ns;
   if (observation.ending) return Close(observation, ScheduleAction::kStop);
-  if (!observation.recording || observation.session_failures != window_failures_ ||
+  if (!observation.recording || observation.session_failures != window_failures_ || observation.session_full ||
       observation.needs.groups[group_].signatures == 0 || now_ns - window_begin_ns_ >= MaxWindowNs(observation)) {
     return Close(observation, ScheduleAction::kToTiming);
   }
@@ -327,10 +347,7 @@ ScheduleStep CounterSchedule::InCounters(const ScheduleObservation& observation)
     if (window_reserve_ns_ != 0) return close();
     // An open session costs little: rather wait here than come back.
     const uint64_t wait_ns = WaitForNs(observation, wanted_ns);
-    const uint64_t longest_ns = observation.busy_ratio < options_.bound_ratio
-                                    ? std::min(RotationWaitNs(observation), Times(2, RotationNs(observation, group_)))
-                                    : RotationWaitNs(observation);
-    if (wait_ns > longest_ns) return close();
+    if (wait_ns > LongestWaitNs(observation, group_)) return close();
     step.budget_spent = true;
     ranges_were_allowed_ = false;
     step.next_ns = now_ns + std::clamp<uint64_t>(wait_ns, 1, kInTimingNs);

@@ -7,7 +7,8 @@
 //     and no new one has come for as long as the last one took to come (a loop has then been through twice), or until
 //     that has taken too long. Time in which nothing is launched does not count, and no window begins in it.
 //  3. Rounds: the groups that lack samples, one window each, in the order of collection at first, afterwards the one
-//     that lacks most. A change of group costs about 0.3 s, but for the one at hand: windows are few, and stay open
+//     that lacks most, together with what its session can go on with. A change of group costs about 0.3 s, but for the
+//     one at hand, which comes next: windows are few, and stay open
 //     until their group is done or nothing more comes, also over waits for the budget. How long those may be depends:
 //     while kernels keep the device busy an open session costs nothing, otherwise launches may take longer in it.
 //  4. After a round a timing window about as long as the round; another round only when what it would sample is worth
@@ -102,6 +103,9 @@ struct ScheduleObservation {
   bool session_full = false;
   // A group that the open session, or the one that is about to end, can go on with: no other one has to be opened.
   std::optional<uint32_t> group_at_hand;
+  // As bits: groups whose session, once opened, can go on with `next_group`.
+  uint32_t can_go_on = 0;
+  uint32_t next_group = 0;
   // Launches that the program made, where they are counted; and how busy its kernels keep the device.
   std::optional<uint64_t> launches;
   double busy_ratio = 0;
@@ -181,7 +185,8 @@ class CounterSchedule {
   bool IsPending(const ScheduleObservation& observation, uint32_t group) const noexcept;
   bool MayBegin(const ScheduleObservation& observation) noexcept;
   void EndRound(uint64_t now_ns) noexcept;
-  // Of a window of the group.
+  // Of a session of the group, and of a window: less where the group is at hand.
+  uint64_t SessionNs(const ScheduleObservation& observation, uint32_t group) const noexcept;
   uint64_t RotationNs(const ScheduleObservation& observation, uint32_t group) const noexcept;
   uint64_t RangeNs(const ScheduleObservation& observation, uint32_t group) const noexcept;
   uint64_t DrainNs(const ScheduleObservation& observation) const noexcept;
@@ -190,8 +195,9 @@ class CounterSchedule {
   uint64_t LeftNs(const ScheduleObservation& observation) const noexcept;
   // How long until so much more may be spent, if nothing is spent meanwhile; UINT64_MAX: never.
   uint64_t WaitForNs(const ScheduleObservation& observation, uint64_t cost_ns) const noexcept;
-  // How long the budget takes to pay for a change of group.
-  uint64_t RotationWaitNs(const ScheduleObservation& observation) const noexcept;
+  // How long a window of the group waits for the budget: as long as that takes to pay for a session, less where the
+  // device is not busy.
+  uint64_t LongestWaitNs(const ScheduleObservation& observation, uint32_t group) const noexcept;
   bool AllGivenUp() const noexcept;
 
   ScheduleOptions options_;
@@ -206,14 +212,16 @@ class CounterSchedule {
   bool first_round_over_ = false;
   bool most_is_done_ = false;
   std::optional<uint64_t> first_seen_ns_;  // Since when there is a signature,
+  uint64_t loop_begin_ns_ = 0;             // since when signatures come as they do now,
   uint32_t most_ranked_ = 0;               // how many there were at most,
   uint64_t last_seen_ns_ = 0;              // since when,
   uint64_t quiet_ns_ = 0;                  // and for how long the program has launched since.
-  std::optional<uint64_t> pending_ns_;     // Since when something is to be sampled,
-  uint32_t pending_signatures_ = 0;        // how many signatures of the neediest group at most,
-  uint64_t pending_grew_ns_ = 0;           // and since when not more.
-  uint64_t round_counters_ns_ = 0;         // Time in counter windows of this round.
-  double round_worth_ratio_ = 0;           // The groups of this round have at least this share to be sampled.
+  bool any_time_known_ = false;
+  std::optional<uint64_t> pending_ns_;  // Since when something is to be sampled,
+  uint32_t pending_signatures_ = 0;     // how many signatures of the neediest group at most,
+  uint64_t pending_grew_ns_ = 0;        // and since when not more.
+  uint64_t round_counters_ns_ = 0;      // Time in counter windows of this round.
+  double round_worth_ratio_ = 0;        // The groups of this round have at least this share to be sampled.
   uint64_t timing_until_ns_ = 0;
   // The open window, and the group of the one before.
   uint32_t group_ = 0;

@@ -1,6 +1,6 @@
 // How busy kernels keep the device while the program runs as it does without counters: from the durations of timed
-// kernels, of the last two seconds or so of timing windows. Kernels that overlap count twice, and kernels whose records
-// have not come yet not at all. One thread.
+// kernels, of the last five seconds or so of timing windows. Kernels that overlap count twice, and kernels whose
+// records have not come yet not at all. One thread.
 #ifndef GPUEXEC_INJECT_DEVICE_LOAD_H_
 #define GPUEXEC_INJECT_DEVICE_LOAD_H_
 
@@ -28,7 +28,9 @@ class DeviceLoad {
   }
 
  private:
-  static constexpr double kFade = 0.875;
+  // Records come by the buffer, of some 8,000 kernels (CUPTI 13.0): of less than a few buffers' time the load would
+  // depend on when it is asked for.
+  static constexpr double kFade = 0.95;
   static constexpr uint32_t kSkippedPieces = 2;
   uint32_t pieces_ = 0;
   double elapsed_ns_ = 0;

@@ -47,10 +47,11 @@ constexpr uint64_t kFirstQuietPauseNs = 250'000'000;
 constexpr uint64_t kLongestQuietPauseNs = 32'000'000'000;
 constexpr uint64_t kContextEndWaitNs = 2'000'000'000;
 // Of GPU time, what the first round is for.
-constexpr double kFirstSharePercent = 95.5;
+constexpr double kFirstSharePercent = 98.5;
 // Of patched code in a session that counts something else first: each takes 2 ms of its opening, and a budget seldom
-// allows more of them at a time.
-constexpr uint32_t kMaxNextPlaces = 64;
+// allows more of them at a time. Fewer in the first window, which is paid for in advance.
+constexpr uint32_t kMaxFirstNextPlaces = 64;
+constexpr uint32_t kMaxNextPlaces = 96;
 // At the end of the program, and before a context goes.
 constexpr uint64_t kLastHoldNs = 300'000'000;
 
@@ -307,7 +308,11 @@ ScheduleObservation Sampler::Observe(uint64_t now_ns) {
   observation.session_full = std::any_of(slots_.begin(), slots_.end(), [](const std::unique_ptr<Slot>& slot) {
     return slot->session->is_open() && !slot->session->HasRoom();
   });
-  if (MayGoOn()) observation.group_at_hand = pair_->second;
+  if (MayGoOn()) observation.group_at_hand = NextOf(group_);
+  for (const GroupPair& pair : pairs_) {
+    observation.can_go_on |= 1u << pair.first;
+    observation.next_group = pair.second;
+  }
   observation.needs = parts_.needs->Summarise();
   return observation;
 }
@@ -327,10 +332,9 @@ uint64_t Sampler::Decide() {
     next_rank_ns_ = now_ns + kRankPeriodNs;
     if (!had_context_) no_context_text_ = WhyNoContext();
   }
-  if (in_counters_ && parts_.launches->needs_attention()) {
-    // Full, failed or abandoned: whichever it was, the window ends; what is still to be sampled gets another.
-    window_is_lost_ = true;
-  }
+  // Failed or abandoned: whichever it was, the window ends; what is still to be sampled gets another. One that is full
+  // ends as well, as the schedule sees, but may have another group at hand.
+  if (in_counters_ && parts_.launches->needs_attention()) window_is_lost_ = !AllSessionsWork();
   if (in_counters_ && parts_.recording->window_id().load(std::memory_order_acquire) != counters_window_id_) {
     // The program closed its region, perhaps only for a moment.
     parts_.launches->Forbid();
@@ -357,7 +361,7 @@ uint64_t Sampler::Decide() {
   // The open session has another group at hand: if that is wanted now, nothing is closed.
   const ScheduleStep next = schedule_->Step(Observe(MonotonicNs()));
   waits_for_budget_ = next.budget_spent && next.action == ScheduleAction::kStay;
-  if (next.action != ScheduleAction::kToCounters || next.group != pair_->second) {
+  if (next.action != ScheduleAction::kToCounters || next.group != NextOf(group_)) {
     CloseWindow(true);
     if (next.action != ScheduleAction::kToCounters) return Follow(next);
     // Decided before the window was closed: once more, with what that has cost and brought.
@@ -487,7 +491,7 @@ void Sampler::PlanFor(uint32_t device_id, const std::string& chip) {
   }
   if (plan_.groups.size() > kMaxSampledGroups) plan_.groups.resize(kMaxSampledGroups);
   peak_metrics_ = PeakMetrics(catalog->Oracle().exists);
-  pair_ = PairOf(plan_.groups, catalog->Oracle().passes);
+  pairs_ = PairsOf(plan_.groups, catalog->Oracle().passes);
   replay_configs_ = PlanReplay(parts_.config->sampling.replay, plan_.groups, catalog->Oracle().passes);
   chip_ = chip;
   std::vector<uint64_t> iids;
@@ -837,11 +841,13 @@ Sampler::Opened Sampler::OpenSession(uint32_t context_id, void* context, uint32_
   if (device != devices_.end() && !device->peaks_read && !has_peaks && HasAnchors(plan_.groups[group].kind)) {
     options.extra_metrics = peak_metrics_;
   }
-  const uint32_t next_lacks = pair_ && group == pair_->first ? parts_.needs->WillLack(pair_->second) : 0;
-  if (next_lacks != 0) options.next_metrics = plan_.groups[pair_->second].metrics;
+  const std::optional<uint32_t> next = NextOf(group);
+  const uint32_t next_lacks = next ? parts_.needs->WillLack(*next) : 0;
+  if (next_lacks != 0) options.next_metrics = plan_.groups[*next].metrics;
   // A place for a range costs more than the range: about 2 ms of starting and stopping (measured on an H200).
   options.max_ranges = SessionPlaces(parts_.needs->Summarise().groups[group].ranges);
-  options.max_next_ranges = std::min(SessionPlaces(next_lacks), kMaxNextPlaces);
+  options.max_next_ranges =
+      std::min(SessionPlaces(next_lacks), windows_opened_ == 0 ? kMaxFirstNextPlaces : kMaxNextPlaces);
   RangeSession::Failure failure;
   const bool entered = WithContext(context_id, armed.context, [&] {
     failure = slot->session->Open(options);
@@ -987,7 +993,7 @@ void Sampler::BackToTiming() {
   if (!is_ours()) unswitched_window_id_ = 0;
 }
 
-void Sampler::NoteTensor(uint32_t place, uint32_t group, const std::vector<std::string>& metrics,
+void Sampler::NoteSample(uint32_t place, uint32_t group, const std::vector<std::string>& metrics,
                          const std::vector<double>& values) {
   double pipe_cycles = 0;
   double pipe_percent = 0;
@@ -999,6 +1005,7 @@ void Sampler::NoteTensor(uint32_t place, uint32_t group, const std::vector<std::
     if (IsTensorPipePercent(metrics[i])) pipe_percent = values[i];
     if (IsPackedHalfThreads(metrics[i])) packed_half_threads += values[i];
     if (IsTensorPath(metrics[i])) path_operations += values[i];
+    if (metrics[i] == "smsp__inst_executed.sum") parts_.needs->SetWarpInstructions(place, values[i]);
   }
   if (pipe_cycles > 0 || packed_half_threads > 0) {
     TensorEvidence& evidence = tensor_[place];
@@ -1029,7 +1036,7 @@ void Sampler::ReadValues(const Slot& slot, std::vector<RangeValues> values) {
     if (range.verdict == RangeVerdict::kNoLaunch) continue;
     const auto unavailable = static_cast<uint64_t>(
         std::count_if(read.values.begin(), read.values.end(), [](double value) { return std::isnan(value); }));
-    if (IsValid(range.verdict)) NoteTensor(range.place, slot.group, metrics, read.values);
+    if (IsValid(range.verdict)) NoteSample(range.place, slot.group, metrics, read.values);
     if (unavailable != 0) Stats().Add(StatId::kCounterNanValues, unavailable);
     item.ranges.push_back({.order = read.order, .flags = range.flags, .values = std::move(read.values)});
   }
@@ -1110,14 +1117,26 @@ void Sampler::ReadSession(Slot* slot, std::vector<RangeValues> values, const std
   PostSession(*slot, outcome, result);
 }
 
+std::optional<uint32_t> Sampler::NextOf(uint32_t group) const {
+  for (const GroupPair& pair : pairs_) {
+    if (pair.first == group) return pair.second;
+  }
+  return std::nullopt;
+}
+
+bool Sampler::AllSessionsWork() const {
+  return std::all_of(slots_.begin(), slots_.end(), [](const std::unique_ptr<Slot>& slot) {
+    return slot->armed.failed_result == 0 && !slot->armed.abandoned.load(std::memory_order_acquire) &&
+           !slot->armed.context_lost.load(std::memory_order_acquire);
+  });
+}
+
 // Whether every open session has another group at hand, and nothing stands in its way.
 bool Sampler::MayGoOn() const {
-  return in_counters_ && !window_is_lost_ && pair_ && group_ == pair_->first && !slots_.empty() &&
+  return in_counters_ && !window_is_lost_ && NextOf(group_) && !slots_.empty() &&
          !finish_.load(std::memory_order_acquire) && contexts_ending_.load(std::memory_order_seq_cst) == 0 &&
-         std::all_of(slots_.begin(), slots_.end(), [](const std::unique_ptr<Slot>& slot) {
-           return slot->session->HasNextPass() && slot->armed.failed_result == 0 &&
-                  !slot->armed.abandoned.load(std::memory_order_acquire) &&
-                  !slot->armed.context_lost.load(std::memory_order_acquire);
+         AllSessionsWork() && std::all_of(slots_.begin(), slots_.end(), [](const std::unique_ptr<Slot>& slot) {
+           return slot->session->HasNextPass();
          });
 }
 
@@ -1141,6 +1160,8 @@ Sampler::Opened Sampler::GoOnWith(uint32_t group, uint64_t cost_limit_ns) {
     std::vector<ArmedSession*> armed;
     for (const auto& slot : slots_) armed.push_back(&slot->armed);
     parts_.launches->Arm(group, plan_.groups[group].kind, armed);
+    // What the first pass counted says which launches are dear.
+    next_rank_ns_ = 0;
   }
   Resume();
   Spend(MonotonicNs() - quiet_ns);
@@ -1162,7 +1183,7 @@ Sampler::Opened Sampler::BeginPass(Slot* slot, uint32_t group) {
   ReadSession(slot, std::move(values), peaks, failure, CounterOutcome::kComplete);
   slot->pass_ended = true;
   // Another CUPTI may have the passes in another order: each group has a session of its own from here on.
-  if (nothing_counted) pair_.reset();
+  if (nothing_counted) pairs_.clear();
   if (failure.failed() || nothing_counted) return Opened::kNo;
   const bool entered = WithContext(armed.context_id, armed.context, [&] {
     slot->group = group;

@@ -141,6 +141,9 @@ class Sampler {
   ScheduleObservation Observe(uint64_t now_ns);
   uint64_t Follow(const ScheduleStep& step);
   Opened OpenWindow(uint32_t group, uint64_t cost_limit_ns);
+  // What a session of the group can count after it.
+  std::optional<uint32_t> NextOf(uint32_t group) const;
+  bool AllSessionsWork() const;
   bool MayGoOn() const;
   Opened GoOnWith(uint32_t group, uint64_t cost_limit_ns);
   Opened BeginPass(Slot* slot, uint32_t group);
@@ -153,7 +156,7 @@ class Sampler {
   void ReadSession(Slot* slot, std::vector<RangeValues> values, const std::vector<double>& peaks,
                    const RangeSession::Failure& failure, CounterOutcome outcome);
   void ReadValues(const Slot& slot, std::vector<RangeValues> values);
-  void NoteTensor(uint32_t place, uint32_t group, const std::vector<std::string>& metrics,
+  void NoteSample(uint32_t place, uint32_t group, const std::vector<std::string>& metrics,
                   const std::vector<double>& values);
   // `in_use`: a launch has a range in it, and goes on writing what it costs.
   void PostSession(const Slot& slot, CounterOutcome outcome, int result, bool in_use = false);
@@ -181,8 +184,7 @@ class Sampler {
   RangeProfilerApi range_;
   std::string chip_;
   CounterPlan plan_;
-  // Two groups that one session can count, one after the other.
-  std::optional<std::pair<uint32_t, uint32_t>> pair_;
+  std::vector<GroupPair> pairs_;
   std::vector<std::string> peak_metrics_;
   std::vector<ReplayConfig> replay_configs_;
   std::vector<Device> devices_;

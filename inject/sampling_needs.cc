@@ -110,16 +110,17 @@ bool SamplingNeeds::IsGivenUp(const Signature& signature) const noexcept {
   return (StateOf(signature) & kGivenUp) != 0 || signature.given_up.load(std::memory_order_relaxed);
 }
 
-bool SamplingNeeds::IsReady(const Signature& signature, uint32_t group, bool any_for_all) const noexcept {
+bool SamplingNeeds::IsReady(const Signature& signature, uint32_t group, bool anyhow) const noexcept {
   if ((given_up_groups_.load(std::memory_order_relaxed) >> group & 1u) != 0) return false;
   const uint8_t state = StateOf(signature);
   if (IsGivenUp(signature)) return false;
   switch (kinds_[group]) {
     case GroupKind::kSass:
-      return (state & kGraduated) != 0 && signature.completed.load(std::memory_order_relaxed);
+      return (state & kGraduated) != 0 && signature.completed.load(std::memory_order_relaxed) &&
+             (anyhow || !signature.dear.load(std::memory_order_relaxed) ||
+              dear_allowed_.load(std::memory_order_relaxed));
     case GroupKind::kTensor:
-      if ((for_all_ >> group & 1u) != 0 && (any_for_all || for_all_allowed_.load(std::memory_order_relaxed)))
-        return true;
+      if ((for_all_ >> group & 1u) != 0 && (anyhow || for_all_allowed_.load(std::memory_order_relaxed))) return true;
       return signature.tensor_active.load(std::memory_order_relaxed) &&
              (signature.tensor_certain.load(std::memory_order_relaxed) || !AwaitsPatchedCode(signature)) &&
              (!signature.tensor_path_known.load(std::memory_order_relaxed) ||
@@ -137,7 +138,7 @@ bool SamplingNeeds::IsReady(const Signature& signature, uint32_t group, bool any
 bool SamplingNeeds::AwaitsPatchedCode(const Signature& signature) const noexcept {
   for (uint32_t group = 0; group < group_count_; ++group) {
     // A kernel is ready for it once it has a sample of hardware counters; a graph never is.
-    if (kinds_[group] != GroupKind::kSass || !IsReady(signature, group)) continue;
+    if (kinds_[group] != GroupKind::kSass || !IsReady(signature, group, true)) continue;
     if (signature.groups[group].samples.load(std::memory_order_relaxed) == 0 && Missing(signature, group) != 0)
       return true;
   }
@@ -224,6 +225,12 @@ void SamplingNeeds::SetTensorActive(uint32_t place, bool active, bool certain) n
   places_[place].tensor_active.store(active, std::memory_order_relaxed);
 }
 
+void SamplingNeeds::SetWarpInstructions(uint32_t place, double count) noexcept {
+  if (place <= mask_ && places_ != nullptr && count > 0) {
+    places_[place].warp_instructions.store(count, std::memory_order_relaxed);
+  }
+}
+
 void SamplingNeeds::SetTensorPathKnown(uint32_t place) noexcept {
   if (place <= mask_ && places_ != nullptr) places_[place].tensor_path_known.store(true, std::memory_order_relaxed);
 }
@@ -288,6 +295,37 @@ void SamplingNeeds::Rank() noexcept {
   for (uint32_t i = 0; i < order_.size(); ++i) {
     places_[order_[i].place].rank.store(i < ranked_ ? i : UINT32_MAX, std::memory_order_relaxed);
   }
+  MarkDear();
+}
+
+// Of the ranked signatures whose instructions were counted.
+void SamplingNeeds::MarkDear() noexcept {
+  double instructions = 0;
+  double share_ratio = 0;
+  for (uint32_t i = 0; i < ranked_; ++i) {
+    const double own = places_[order_[i].place].warp_instructions.load(std::memory_order_relaxed);
+    instructions += own;
+    if (own > 0) share_ratio += order_[i].share_ratio;
+  }
+  for (uint32_t i = 0; i < ranked_; ++i) {
+    Signature& signature = places_[order_[i].place];
+    const double own = signature.warp_instructions.load(std::memory_order_relaxed);
+    // own / own share > factor * instructions / share, without divisions.
+    const bool dear = own > 0 && own * share_ratio > options_.dear_factor * instructions * order_[i].share_ratio;
+    signature.dear.store(dear, std::memory_order_relaxed);
+  }
+}
+
+// Whether signatures that are not dear are launched and lack samples of patched code.
+bool SamplingNeeds::AnyOtherWaits(uint32_t group) const noexcept {
+  for (uint32_t i = 0; i < ranked_; ++i) {
+    const Signature& signature = places_[order_[i].place];
+    if (!signature.dear.load(std::memory_order_relaxed) && signature.stale <= options_.dear_waits_ranks &&
+        Missing(signature, group) != 0 && IsReady(signature, group)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // Takes down what every signature weighs now and has gained since the last time. Whether any has gained.
@@ -339,7 +377,12 @@ bool SamplingNeeds::BySize(const Ranked& a, const Ranked& b) noexcept {
   return a.share_ratio != b.share_ratio ? a.share_ratio > b.share_ratio : a.place < b.place;
 }
 
-SamplingNeeds::Summary SamplingNeeds::Summarise() const noexcept {
+SamplingNeeds::Summary SamplingNeeds::Summarise() noexcept {
+  bool others_wait = false;
+  for (uint32_t group = 0; group < group_count_ && !others_wait; ++group) {
+    others_wait = kinds_[group] == GroupKind::kSass && AnyOtherWaits(group);
+  }
+  dear_allowed_.store(!others_wait, std::memory_order_relaxed);
   Summary summary;
   summary.ranked = ranked_;
   for (uint32_t group = 0; group < group_count_; ++group) {

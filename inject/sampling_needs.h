@@ -72,6 +72,11 @@ class SamplingNeeds {
     // first launch to its last one, in these limits. What only a program's beginning launched is not waited for long.
     uint32_t least_stale_ranks = 4;
     uint32_t stale_ranks = 20;
+    // Patched code takes a time for every instruction (measured on an H200: 0.25 ns a warp's). Signatures that execute
+    // so many times as many for their share of GPU time as the ranked ones together come after the others.
+    double dear_factor = 4;
+    // Nobody waits for a signature that was not launched for more calls of Rank than this.
+    uint32_t dear_waits_ranks = 2;
   };
   // What the schedule has to know of one group.
   struct GroupSummary {
@@ -122,6 +127,8 @@ class SamplingNeeds {
   // A tensor group counted operations: what path the signature takes is known, and groups of which it has no sample yet
   // would count nothing.
   void SetTensorPathKnown(uint32_t place) noexcept;
+  // Warp instructions that a launch of it executes, as hardware counters say.
+  void SetWarpInstructions(uint32_t place, double count) noexcept;
   // The function completed in time under a hardware group, alone: patched code may be tried.
   void Graduate(uint32_t function) noexcept;
   bool HasGraduated(uint32_t function) const noexcept;
@@ -141,7 +148,8 @@ class SamplingNeeds {
   // Without any time known (timing off) launches stand for time. Meant to be called about four times a second. About n
   // log n steps; no allocation.
   void Rank() noexcept;
-  Summary Summarise() const noexcept;
+  // And decides whether signatures that are dear with patched code have their turn: none of the others waits for it.
+  Summary Summarise() noexcept;
   // For Wants: the signatures ranked below it lack at most `ranges` samples of the group together (or are only one).
   uint32_t RankLimit(uint32_t group, uint32_t ranges) const noexcept;
 
@@ -183,6 +191,8 @@ class SamplingNeeds {
     std::atomic<bool> tensor_active{false};
     std::atomic<bool> tensor_certain{false};
     std::atomic<bool> tensor_path_known{false};
+    std::atomic<bool> dear{false};  // With patched code.
+    std::atomic<double> warp_instructions{0};
     std::array<Pair, kMaxSampledGroups> groups;
     // The schedule's: launches and timings at the last Rank, and calls of Rank since they changed.
     uint64_t seen = 0;
@@ -205,8 +215,10 @@ class SamplingNeeds {
   static bool BySize(const Ranked& a, const Ranked& b) noexcept;
   uint8_t StateOf(const Signature& signature) const noexcept;
   bool IsGivenUp(const Signature& signature) const noexcept;
-  // `any_for_all`: whatever SetForAll says.
-  bool IsReady(const Signature& signature, uint32_t group, bool any_for_all = false) const noexcept;
+  // `anyhow`: whatever SetForAll says, and whether or not dear ones have their turn.
+  bool IsReady(const Signature& signature, uint32_t group, bool anyhow = false) const noexcept;
+  void MarkDear() noexcept;
+  bool AnyOtherWaits(uint32_t group) const noexcept;
   bool IsStale(const Signature& signature) const noexcept;
   bool AwaitsPatchedCode(const Signature& signature) const noexcept;
   uint32_t Missing(const Signature& signature, uint32_t group) const noexcept;
@@ -216,6 +228,7 @@ class SamplingNeeds {
   uint32_t group_count_ = 0;
   uint32_t for_all_ = 0;
   std::atomic<bool> for_all_allowed_{true};
+  std::atomic<bool> dear_allowed_{false};
   uint32_t mask_ = 0;  // Of places; 0: none.
   std::unique_ptr<Signature[]> places_;
   std::unique_ptr<std::atomic<uint8_t>[]> functions_;

@@ -163,6 +163,21 @@ TEST(CounterPlans, CountTheCommonPathsOfHopperTogether) {
   EXPECT_THAT(GroupNames(plan), Not(Contains("issue")));
 }
 
+TEST(CounterPlans, CountPatchedCodeInSessionsOfOtherGroups) {
+  for (const char* const chip : {"GA100", "AD102", "GH100", "GB100"}) {
+    SCOPED_TRACE(chip);
+    const auto catalog = Open(chip);
+    ASSERT_NE(catalog, nullptr);
+    const CounterPlan plan = PlanOf(CounterSet::kCore, *catalog);
+    const std::vector<GroupPair> pairs = PairsOf(plan.groups, catalog->Oracle().passes);
+    ASSERT_EQ(pairs.size(), 2u);
+    EXPECT_EQ(plan.groups[pairs[0].first].name, "light+");
+    EXPECT_EQ(plan.groups[pairs[1].first].kind, GroupKind::kTensor);
+    EXPECT_EQ(plan.groups[pairs[0].second].name, "sass+");
+    EXPECT_EQ(plan.groups[pairs[1].second].name, "sass+");
+  }
+}
+
 TEST(CounterPlans, NameDramBytesAsTheChipDoes) {
   for (const auto& [chip, metric] :
        std::vector<std::pair<std::string, std::string>>{{"GH100", "dram__bytes_read.sum"},

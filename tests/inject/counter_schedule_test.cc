@@ -132,6 +132,39 @@ TEST(CounterSchedule, TimeWithoutLaunchesIsNoTimeWithoutNewSignatures) {
   EXPECT_EQ(waited_ns, 80 * kMs);
 }
 
+// CUPTI hands timings out by the buffer: as long as there are none, launches stand for them.
+TEST(CounterSchedule, TheFirstTimingsAreNotYetAllOfThem) {
+  CounterSchedule schedule({}, kTwoKinds, 0);
+  ScheduleObservation seen = At(10 * kMs);
+  seen.needs.ranked = 40;
+  seen.needs.timed_ratio = 0;
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kStay);
+    seen.now_ns += 20 * kMs;
+  }
+  seen.needs.known_time_ns = kMs;
+  seen.needs.ranked = 7;
+  seen.needs.timed_ratio = 1;
+  const uint64_t begin_ns = seen.now_ns;
+  EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kStay) << "of what has been read so far";
+  seen.now_ns += 20 * kMs;
+  seen.needs.ranked = 35;
+  while (schedule.Step(seen).action == ScheduleAction::kStay && seen.now_ns < begin_ns + kSecond) {
+    seen.now_ns += 20 * kMs;
+  }
+  EXPECT_EQ(seen.now_ns, begin_ns + 320 * kMs);
+}
+
+TEST(CounterSchedule, EndsAWindowWhoseSessionIsFull) {
+  CounterSchedule schedule(kAtOnce, kTwoKinds, 0);
+  ScheduleObservation seen = At(10 * kMs);
+  ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToCounters);
+  seen.samples = 3;
+  ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kStay);
+  seen.session_full = true;
+  EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kToTiming);
+}
+
 TEST(CounterSchedule, TheGroupAtHandNeedsNoBudgetForASession) {
   for (const bool at_hand : {true, false}) {
     CounterSchedule schedule({.budget_ratio = 0.01, .first_round_ns = kSecond, .min_quiet_ns = 0}, kTwoKinds, 0);
@@ -146,6 +179,53 @@ TEST(CounterSchedule, TheGroupAtHandNeedsNoBudgetForASession) {
     const ScheduleStep step = schedule.Step(seen);
     EXPECT_EQ(step.action, at_hand ? ScheduleAction::kToCounters : ScheduleAction::kStay);
     EXPECT_EQ(step.budget_spent, !at_hand);
+  }
+}
+
+TEST(CounterSchedule, TheGroupAtHandComesNextAndWaitsForItsBudgetInTheOpenSession) {
+  constexpr GroupKind kThree[] = {GroupKind::kHardware, GroupKind::kSass, GroupKind::kTensor};
+  for (const double busy_ratio : {0.95, 0.3}) {
+    CounterSchedule schedule({.budget_ratio = 0.05, .first_round_ns = kSecond, .min_quiet_ns = 0}, kThree, 0);
+    ScheduleObservation seen = At(20 * kSecond);
+    for (const uint32_t other : {1u, 2u}) seen.needs.groups[other] = seen.needs.groups[0];
+    seen.needs.groups[1].share_ratio = 0.1;
+    ASSERT_EQ(schedule.Step(seen).group, 0u);
+    seen.samples = 12;
+    seen.needs.groups[0].signatures = 0;
+    seen.cost_ns = kSecond;  // All that may be spent by then: 60 ms more take 1.2 s.
+    seen.rotation_ns = 300 * kMs;
+    seen.sass_range_ns = 50 * kMs;
+    seen.busy_ratio = busy_ratio;
+    seen.group_at_hand = 1;
+    ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToTiming);
+    const ScheduleStep step = schedule.Step(seen);
+    EXPECT_EQ(step.action, busy_ratio > 0.9 ? ScheduleAction::kToCounters : ScheduleAction::kStay);
+    EXPECT_EQ(step.group, busy_ratio > 0.9 ? 1u : 0u);
+    EXPECT_EQ(step.budget_spent, busy_ratio < 0.9);
+  }
+}
+
+TEST(CounterSchedule, LaterASessionThatCanGoOnCountsForBothOfItsGroups) {
+  constexpr GroupKind kThree[] = {GroupKind::kHardware, GroupKind::kSass, GroupKind::kTensor};
+  for (const bool goes_on : {true, false}) {
+    CounterSchedule schedule({.budget_ratio = std::nullopt, .min_quiet_ns = 0}, kThree, 0);
+    ScheduleObservation seen = At(kSecond);
+    ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToCounters);
+    seen.samples = 12;
+    seen.needs.groups[0].signatures = 0;
+    ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kToTiming);
+    ASSERT_EQ(schedule.Step(seen).action, ScheduleAction::kStay) << "the round ends";
+    seen.needs.groups[1] = {.signatures = 4, .ranges = 12, .share_ratio = 0.5, .given_up = false};
+    seen.needs.groups[2] = {.signatures = 4, .ranges = 12, .share_ratio = 0.4, .given_up = false};
+    if (goes_on) seen.can_go_on = 1u << 2;
+    seen.next_group = 1;
+    ScheduleStep step;
+    for (int i = 0; i < 100 && step.action == ScheduleAction::kStay; ++i) {
+      seen.now_ns += kSecond;
+      step = schedule.Step(seen);
+    }
+    EXPECT_EQ(step.action, ScheduleAction::kToCounters);
+    EXPECT_EQ(step.group, goes_on ? 2u : 1u);
   }
 }
 
@@ -416,6 +496,27 @@ TEST(CounterSchedule, ExpectsMoreOfASessionWithMorePlaces) {
   EXPECT_GT(opens_at_ns(3000, 100 * kMs), opens_at_ns(12, 100 * kMs));
 }
 
+TEST(CounterSchedule, ExpectsLessOfASessionWithFewerPlacesThanTheLastOne) {
+  const auto opens_at_ns = [](uint32_t first_ranges) {
+    CounterSchedule schedule({.budget_ratio = 0.05, .first_round_ns = kSecond, .min_quiet_ns = 0}, kTwoKinds, 0);
+    ScheduleObservation seen = At(10 * kMs);
+    seen.needs.groups[0].ranges = first_ranges;
+    EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kToCounters);
+    seen.samples = first_ranges;
+    seen.cost_ns = kSecond;
+    seen.rotation_ns = kSecond;
+    seen.needs.groups[1] = {.signatures = 2, .ranges = 6, .share_ratio = 0.5, .given_up = false};
+    seen.needs.groups[0].signatures = 0;
+    EXPECT_EQ(schedule.Step(seen).action, ScheduleAction::kToTiming);
+    while (schedule.Step(seen).action != ScheduleAction::kToCounters) seen.now_ns += 10 * kMs;
+    return seen.now_ns;
+  };
+  // 10 and 256 places: 246 of 2 ms less; the same, and a second after the second that was spent; with six ranges of 4
+  // ms.
+  EXPECT_NEAR(static_cast<double>(opens_at_ns(256)) / 1e9, (1 + 1 - 0.492 + 0.024) / 0.05, 0.1);
+  EXPECT_NEAR(static_cast<double>(opens_at_ns(6)) / 1e9, (1 + 1 + 0.024) / 0.05, 0.1);
+}
+
 TEST(CounterSchedule, AWindowThatCouldNotBeOpenedIsNoneAtAll) {
   CounterSchedule schedule(kAtOnce, kTwoKinds, 0);
   ScheduleObservation seen = At(10 * kMs);
@@ -638,7 +739,9 @@ TEST(CounterSchedule, KeepsItsRulesUnderRandomObservations) {
           EXPECT_TRUE(!in_counters && seen.recording && !seen.ending);
           EXPECT_NE(seen.needs.groups[step.group].signatures, 0u);
           EXPECT_EQ(schedule.given_up_groups() >> step.group & 1u, 0u);
-          EXPECT_GE(left_ns, seen.rotation_ns);
+          // Less is expected of a session with fewer places than the one before had.
+          EXPECT_GE(left_ns + kMaxSessionPlaces * ScheduleOptions().place_ns, seen.rotation_ns);
+          EXPECT_GE(left_ns, std::min(seen.rotation_ns, ScheduleOptions().rotation_ns));
           in_counters = true;
           ++rotations;
           ++opened;

@@ -176,6 +176,63 @@ TEST_F(SamplingNeedsTest, CountsWhatPatchedCodeWillHaveToDo) {
   EXPECT_EQ(needs_.WillLack(kSass), 0u);
 }
 
+// Twenty signatures of equal time; the last one executes nine times as much as the others.
+TEST_F(SamplingNeedsTest, WhatIsDearWithPatchedCodeComesLast) {
+  std::vector<uint32_t> places;
+  for (uint32_t i = 0; i < 20; ++i) places.push_back(Add(i + 1, i + 1, 1000));
+  const uint32_t dear = places.back();
+  for (const uint32_t place : places) {
+    needs_.SetWarpInstructions(place, place == dear ? 90e6 : 10e6);
+    (void)needs_.Record(place, kLight, SampleOutcome::kValid);
+  }
+  for (uint32_t i = 0; i < 20; ++i) needs_.Graduate(i + 1);
+  needs_.Rank();
+  SamplingNeeds::Summary summary = needs_.Summarise();
+  EXPECT_FALSE(needs_.Wants(dear, kSass));
+  EXPECT_TRUE(needs_.Lacks(dear, kSass)) << "where it is asked for by itself";
+  EXPECT_TRUE(needs_.Wants(dear, kLight)) << "hardware counters cost the same for all";
+  EXPECT_EQ(summary.groups[kSass].signatures, 19u);
+  EXPECT_NEAR(summary.groups[kSass].share_ratio, 0.95, 1e-9);
+  for (const uint32_t place : places) {
+    if (place == dear) continue;
+    EXPECT_TRUE(needs_.Wants(place, kSass));
+    for (int i = 0; i < 3; ++i) (void)needs_.Record(place, kSass, SampleOutcome::kValid);
+  }
+  summary = needs_.Summarise();
+  EXPECT_TRUE(needs_.Wants(dear, kSass));
+  EXPECT_EQ(summary.groups[kSass].signatures, 1u);
+  EXPECT_EQ(summary.groups[kSass].ranges, 3u);
+}
+
+TEST_F(SamplingNeedsTest, WhatIsDearWaitsForNothingThatIsNotLaunched) {
+  constexpr uint32_t kOthers = 9;
+  for (uint32_t i = 0; i <= kOthers; ++i) {
+    const uint32_t place = Add(i + 1, i + 1, 1000);
+    needs_.SetWarpInstructions(place, i == kOthers ? 990e6 : 10e6);
+    (void)needs_.Record(place, kLight, SampleOutcome::kValid);
+    needs_.Graduate(i + 1);
+  }
+  const uint32_t dear = needs_.Find(kOthers + 1, kOthers + 1);
+  for (uint32_t rank = 0; rank < 4; ++rank) {
+    EXPECT_FALSE(needs_.Wants(dear, kSass)) << rank;
+    needs_.Rank();
+    (void)needs_.Summarise();
+    (void)needs_.Find(kOthers + 1, kOthers + 1);  // It alone is launched.
+  }
+  EXPECT_TRUE(needs_.Wants(dear, kSass));
+}
+
+TEST_F(SamplingNeedsTest, NothingIsDearWhereInstructionsWereNotCounted) {
+  for (uint32_t i = 0; i < 4; ++i) {
+    const uint32_t place = Add(i + 1, i + 1, i == 0 ? 1 : 1000);
+    (void)needs_.Record(place, kLight, SampleOutcome::kValid);
+    needs_.Graduate(i + 1);
+  }
+  needs_.SetSharePercent(100);
+  needs_.Rank();
+  EXPECT_EQ(needs_.Summarise().groups[kSass].signatures, 4u);
+}
+
 TEST_F(SamplingNeedsTest, TakesAnotherShareFromTheNextRankOn) {
   const uint32_t large = Add(1, 1, 9'700);
   const uint32_t small = Add(2, 2, 300);
