@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "analysis/model/check.h"
 #include "analysis/model/compute_capability.h"
+#include "analysis/model/occupancy.h"
 #include "analysis/model/occupancy_exact.h"
 #include "analysis/model/sm_limits.h"
 #include "analysis/model/waves.h"
@@ -127,6 +128,23 @@ std::string MissingFact(const ResidencyInput& facts) {
   return "";
 }
 
+// What it cannot say of the launch the exact rules refuse in words.
+void AddFirstOrder(const model::SmLimits& limits, const model::LaunchResources& resources, LaunchResidency* residency) {
+  int64_t shared_bytes = 0;
+  if (__builtin_add_overflow(resources.static_shared_memory_bytes, resources.dynamic_shared_memory_bytes,
+                             &shared_bytes)) {
+    return;
+  }
+  const auto occupancy = model::FirstOrderOccupancy(model::FirstOrderBudget(limits),
+                                                    {.threads_per_block_count = resources.threads_per_block_count,
+                                                     .registers_per_thread_count = resources.registers_per_thread_count,
+                                                     .shared_memory_per_block_bytes = shared_bytes});
+  if (!occupancy.ok()) return;
+  residency->first_order_blocks_per_sm = static_cast<uint64_t>(occupancy->blocks_per_sm_count);
+  residency->first_order_occupancy_ratio = occupancy->occupancy_ratio;
+  residency->first_order_limiters = occupancy->limiters.ToString();
+}
+
 absl::Status AddWaves(const LaunchConfiguration& launch, const model::LaunchResources& resources,
                       LaunchResidency* residency) {
   if (!resources.sm_count.has_value()) return absl::NotFoundError("the device's number of SMs is not known");
@@ -171,6 +189,7 @@ LaunchResidency ResidencyOf(const ResidencyInput& facts) {
   auto resources = ResourcesOf(facts);
   if (!resources.ok()) return Unavailable(resources.status().message());
   LaunchResidency residency;
+  AddFirstOrder(*limits, *resources, &residency);
   if (const auto requested = model::ComputeExactOccupancy(*limits, *resources); requested.ok()) {
     residency.requested_blocks_per_sm = static_cast<uint64_t>(requested->blocks_per_sm_count);
   }
@@ -211,6 +230,9 @@ void KeepCommon(LaunchResidency* kept, const LaunchResidency& other) {
   keep(&kept->blocks_per_sm, other.blocks_per_sm);
   keep(&kept->requested_blocks_per_sm, other.requested_blocks_per_sm);
   keep(&kept->occupancy_ratio, other.occupancy_ratio);
+  keep(&kept->first_order_blocks_per_sm, other.first_order_blocks_per_sm);
+  keep(&kept->first_order_occupancy_ratio, other.first_order_occupancy_ratio);
+  keep(&kept->first_order_limiters, other.first_order_limiters);
   keep(&kept->limiters, other.limiters);
   keep(&kept->next_limiters, other.next_limiters);
   keep(&kept->next_blocks_per_sm, other.next_blocks_per_sm);

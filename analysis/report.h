@@ -56,6 +56,20 @@ struct ThrottleReason {
   uint64_t sample_count = 0;
 };
 
+// The machine file of a device's ladders.
+struct MachineUse {
+  // Nothing matches the device: but for the notes the rest is empty.
+  bool found = false;
+  // Else of another device of this kind.
+  bool same_device = false;
+  std::string path;
+  std::optional<uint64_t> start_realtime_ns;
+  std::string driver_version;
+  // One line each: where it differs from the device; files that were not taken, and why.
+  std::vector<std::string> differences;
+  std::vector<std::string> notes;
+};
+
 struct DeviceSection {
   uint64_t device_id = 0;
   // The ordinal is not known (kernels that named no stream).
@@ -99,6 +113,9 @@ struct DeviceSection {
   // Of RunSection::recorded_ns(), and of RunSection::timed_ns().
   double busy_of_wall_ratio = 0;
   double busy_of_timed_ratio = 0;
+
+  // Unset: none was looked for.
+  std::optional<MachineUse> machine;
 };
 
 struct CopySection {
@@ -239,6 +256,10 @@ struct LaunchResidency {
   // The same with the shared memory that the function prefers, which is what the driver is asked.
   std::optional<uint64_t> requested_blocks_per_sm;
   std::optional<double> occupancy_ratio;
+  // Without rounding, units and reserves.
+  std::optional<uint64_t> first_order_blocks_per_sm;
+  std::optional<double> first_order_occupancy_ratio;
+  std::optional<std::string> first_order_limiters;
   // "registers + shared_memory": every resource that lets in no more; and what would limit next.
   std::optional<std::string> limiters;
   std::optional<std::string> next_limiters;
@@ -290,6 +311,8 @@ enum class MedianBasis {
   kNone,
 };
 
+inline constexpr size_t kPickedDurations = 64;
+
 struct KernelGroup {
   size_t process = 0;  // Index in Report::processes.
   // "" where the grouping has no such column, or it is not known.
@@ -312,6 +335,8 @@ struct KernelGroup {
   MedianBasis basis = MedianBasis::kNone;
   // Of the samples that `basis` names.
   DurationSummary durations;
+  // Of them, ascending, at most kPickedDurations (DurationSamples::Pick); none of buckets.
+  std::vector<uint64_t> picked_ns;
   uint64_t clean_count = 0;
   uint64_t warm_up_count = 0;
   // Overlapped another kernel, warm-up or not.
@@ -595,6 +620,8 @@ struct Report {
   Grouping grouping;
   SortKey sort = SortKey::kTotal;
   std::string filter;
+  // ReportRequest::top.
+  size_t row_limit = 0;
   std::vector<ProcessSection> processes;
   // Sorted, filtered, cut to the number asked for.
   std::vector<KernelGroup> kernels;

@@ -21,6 +21,7 @@ Report BuildReport(std::span<const TraceModel> models, const ReportRequest& requ
   Report report;
   report.grouping = request.grouping;
   report.sort = request.sort;
+  report.row_limit = request.top;
   report.filter = Printable(request.filter.expression());
   for (size_t i = 0; i < models.size(); ++i) {
     const TraceModel& model = models[i];
@@ -33,6 +34,7 @@ Report BuildReport(std::span<const TraceModel> models, const ReportRequest& requ
     section.accounting = BuildAccounting(model);
     section.provenance = BuildProvenance(model);
     section.devices = BuildDevices(model, section.run);
+    AddMachineUses(model, i, request, &section);
     report.data_lost |= section.data_lost;
     report.processes.push_back(std::move(section));
     AddKernels(model, i, request, &report);

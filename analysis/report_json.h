@@ -1,15 +1,17 @@
-// Report -> JSON (RFC 8259), one object; documented by its keys, which carry their units. Numbers above 2^53 are
-// written as numbers all the same. Unknown values are null. Formatting only; pure.
+// gpuexec.v1.Report -> protobuf JSON, field names as in report.proto. As the mapping has it, whole numbers of 64 bits
+// stand in quotes, and false, 0 and "" are left out unless the field is optional and set. Pure; any thread.
 #ifndef GPUEXEC_ANALYSIS_REPORT_JSON_H_
 #define GPUEXEC_ANALYSIS_REPORT_JSON_H_
 
 #include <string>
 
-#include "analysis/report.h"
+#include "absl/status/statusor.h"
+#include "gpuexec/v1/report.pb.h"
 
 namespace gx::analysis {
 
-std::string ReportJson(const Report& report);
+// Internal: protobuf refuses the message, with its words.
+absl::StatusOr<std::string> ReportJson(const gpuexec::v1::Report& report);
 
 }  // namespace gx::analysis
 

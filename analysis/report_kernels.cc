@@ -37,7 +37,12 @@ uint64_t TotalNs(const Item& item) {
 class ProcessKernels {
  public:
   ProcessKernels(const TraceModel& model, size_t process, const ReportRequest& request)
-      : model_(model), process_(process), request_(request), summarised_signatures_(model), records_(model) {}
+      : model_(model),
+        process_(process),
+        request_(request),
+        dimensions_(DimensionsFor(request)),
+        summarised_signatures_(model),
+        records_(model) {}
 
   void Build(Report* report) {
     GatherItems();
@@ -63,11 +68,14 @@ class ProcessKernels {
 
   void GatherItems() {
     for (const Cell& cell : model_.cells) {
-      const SignatureEntry* signature = cell.key.signature == kNone ? nullptr : &model_.signatures[cell.key.signature];
+      // The import may keep apart what this grouping does not ask for.
+      const bool known = dimensions_.signature && cell.key.signature != kNone;
+      const SignatureEntry* signature = known ? &model_.signatures[cell.key.signature] : nullptr;
       items_.push_back({signature, cell.key, &cell, nullptr});
     }
     for (const SummarisedKernels& summarised : model_.summarised) {
-      const SignatureEntry* signature = model_.dimensions.signature ? summarised_signatures_.Find(summarised) : nullptr;
+      const bool asked = dimensions_.signature && model_.dimensions.signature;
+      const SignatureEntry* signature = asked ? summarised_signatures_.Find(summarised) : nullptr;
       items_.push_back({signature, CellKey{}, nullptr, &summarised});
     }
   }
@@ -198,6 +206,8 @@ class ProcessKernels {
     if (timed_count > 0) {
       group.overlapped_ratio = static_cast<double>(group.overlapping_count) / static_cast<double>(timed_count);
     }
+    const std::vector<const DurationSamples*>& basis = group.clean_count > 0 ? clean : not_clean;
+    group.picked_ns = DurationSamples::Pick(basis, kPickedDurations);
     if (group.clean_count > 0) {
       group.basis = group.clean_count >= kMinCleanSamples ? MedianBasis::kClean : MedianBasis::kFewClean;
       group.durations = DurationSamples::Summarise(clean);
@@ -214,6 +224,7 @@ class ProcessKernels {
   const TraceModel& model_;
   const size_t process_;
   const ReportRequest& request_;
+  const CellDimensions dimensions_;
   std::vector<Item> items_;
   SummarisedSignatures summarised_signatures_;
   const UsualRecords records_;

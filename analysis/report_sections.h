@@ -34,6 +34,8 @@ uint64_t CountOccupancyDisagreements(const TraceModel& model, size_t max_example
 // Section 2, report_provenance.cc and report_devices.cc.
 ProvenanceSection BuildProvenance(const TraceModel& model);
 std::vector<DeviceSection> BuildDevices(const TraceModel& model, const RunSection& run);
+// report_machines.cc: what request.ladder_machines has for each device. After devices and provenance.
+void AddMachineUses(const TraceModel& model, size_t process, const ReportRequest& request, ProcessSection* section);
 
 // Section 3, report_run.cc.
 RunSection BuildRun(const TraceModel& model);

@@ -15,14 +15,17 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "analysis/cli/analyze_options.h"
 #include "analysis/cli/output.h"
 #include "analysis/cli/progress_bar.h"
+#include "analysis/cli/report_file.h"
 #include "analysis/cli/terminal.h"
 #include "analysis/machine_file.h"
 #include "analysis/report_builder.h"
 #include "analysis/report_csv.h"
 #include "analysis/report_json.h"
+#include "analysis/report_proto.h"
 #include "analysis/report_text.h"
 #include "analysis/trace_importer.h"
 #include "analysis/trace_reader.h"
@@ -60,17 +63,36 @@ bool Named(const std::vector<Section>& sections, Section section) {
   return std::find(sections.begin(), sections.end(), section) != sections.end();
 }
 
-std::string Render(const Report& report, OutputFormat format, const TextStyle& style) {
-  switch (format) {
-    case OutputFormat::kJson:
-      return ReportJson(report);
-    case OutputFormat::kCsv:
-      if (Named(style.sections, Section::kCounters)) return ReportCountersCsv(report);
-      return Named(style.sections, Section::kSamples) ? ReportSamplesCsv(report) : ReportCsv(report);
-    case OutputFormat::kText:
-      break;
-  }
-  return ReportText(report, style);
+// The request with rows by signature, as a report's message has them.
+ReportRequest BySignature(ReportRequest request) {
+  request.grouping = Grouping{};
+  return request;
+}
+
+absl::StatusOr<std::string> Json(const std::vector<TraceModel>& models, const ReportRequest& request,
+                                 const Report& report) {
+  if (request.grouping == Grouping{}) return ReportJson(ReportMessage(report, nullptr));
+  return ReportJson(ReportMessage(BuildReport(models, BySignature(request)), &report));
+}
+
+std::string Csv(const Report& report, const std::vector<Section>& sections) {
+  if (Named(sections, Section::kCounters)) return ReportCountersCsv(report);
+  return Named(sections, Section::kSamples) ? ReportSamplesCsv(report) : ReportCsv(report);
+}
+
+// False: it was meant to be written and could not be. The one beside a trace is a convenience, so that is no failure.
+bool WriteWholeReport(const std::vector<TraceModel>& models, const AnalyzeOptions& options,
+                      const std::optional<MachinesOfDevices>& machines) {
+  const bool beside = options.report_file.empty();
+  if (options.no_report_file || (beside && models.size() > 1)) return true;
+  ReportRequest whole;
+  whole.ladder_machines = machines;
+  const std::string path = beside ? ReportPathBeside(models.front().path) : options.report_file;
+  const absl::Status status = WriteReportFile(path, ReportMessage(BuildReport(models, whole), nullptr));
+  if (status.ok()) return true;
+  Complain(kCommand, absl::StrCat("no report file: ", status.message(),
+                                  beside ? " (--report names another, --no-report asks for none)" : ""));
+  return beside;
 }
 
 std::optional<std::string> Environment(const char* name) {
@@ -93,8 +115,10 @@ absl::StatusOr<MachinesOfDevices> FindMachines(const std::vector<TraceModel>& mo
       absl::StatusOr<FoundMachine> found = FindMachineFile(search, device);
       if (!found.ok()) return found.status();
       // Where it lies says nothing that its name does not.
-      if (!search.shipped_folder.empty() && absl::StartsWith(found->path, search.shipped_folder)) {
-        found->path = std::filesystem::path(found->path).filename().string();
+      if (!search.shipped_folder.empty()) {
+        const std::string folder = absl::StrCat(search.shipped_folder, "/");
+        if (absl::StartsWith(found->path, folder)) found->path = found->path.substr(folder.size());
+        for (std::string& note : found->notes) absl::StrReplaceAll({{folder, ""}}, &note);
       }
       machines.emplace(std::pair(i, device_id), *std::move(found));
     }
@@ -117,6 +141,8 @@ int RunAnalyze(const std::vector<std::string>& arguments) {
 
   ImportOptions import_options;
   import_options.dimensions = DimensionsFor(options->report);
+  // Counters and ladders are of signatures, whatever the rows are.
+  import_options.dimensions.signature = true;
   std::vector<TraceModel> models;
   for (const std::string& path : options->traces) {
     absl::StatusOr<std::unique_ptr<TraceReader>> reader = TraceReader::Open(path);
@@ -136,7 +162,9 @@ int RunAnalyze(const std::vector<std::string>& arguments) {
   }
 
   ReportRequest request = options->report;
-  if (Named(options->sections, Section::kLadder)) {
+  const bool counted =
+      std::any_of(models.begin(), models.end(), [](const TraceModel& model) { return model.counters.any(); });
+  if (counted || !options->machine.empty() || Named(options->sections, Section::kLadder)) {
     absl::StatusOr<MachinesOfDevices> machines = FindMachines(models, options->machine);
     if (!machines.ok()) {
       Complain(kCommand, machines.status().message());
@@ -144,12 +172,18 @@ int RunAnalyze(const std::vector<std::string>& arguments) {
     }
     request.ladder_machines = *std::move(machines);
   }
+  // First: whoever reads the text may not read all of it.
+  if (!WriteWholeReport(models, *options, request.ladder_machines)) return kExitUnreadable;
   const Report report = BuildReport(models, request);
   for (const OutputFormat format : options->formats) {
     const bool several = options->formats.size() > 1;
     const std::string path = several ? absl::StrCat(options->output, Extension(format)) : options->output;
-    const std::string text = Render(report, format, StyleFor(path, *options));
-    if (const absl::Status status = WriteOutput(path, text); !status.ok()) {
+    absl::StatusOr<std::string> text = format == OutputFormat::kJson  ? Json(models, request, report)
+                                       : format == OutputFormat::kCsv ? Csv(report, options->sections)
+                                                                      : ReportText(report, StyleFor(path, *options));
+    absl::Status status = text.status();
+    if (status.ok()) status = WriteOutput(path, *text);
+    if (!status.ok()) {
       Complain(kCommand, absl::StrCat("the report could not be written: ", status.message()));
       return kExitUnreadable;
     }

@@ -60,13 +60,28 @@ absl::Status ParseSections(absl::string_view text, std::vector<Section>* section
   return absl::OkStatus();
 }
 
-enum Option : int { kFormat = 1, kTop, kSort, kFilter, kBy, kSection, kMachine, kWide, kOutput, kHelp, kVersion };
+enum Option : int {
+  kFormat = 1,
+  kTop,
+  kSort,
+  kFilter,
+  kBy,
+  kSection,
+  kMachine,
+  kWide,
+  kOutput,
+  kReport,
+  kNoReport,
+  kHelp,
+  kVersion
+};
 constexpr option kOptions[] = {
     {"format", required_argument, nullptr, kFormat},   {"top", required_argument, nullptr, kTop},
     {"sort", required_argument, nullptr, kSort},       {"filter", required_argument, nullptr, kFilter},
     {"by", required_argument, nullptr, kBy},           {"section", required_argument, nullptr, kSection},
     {"machine", required_argument, nullptr, kMachine}, {"wide", no_argument, nullptr, kWide},
-    {"output", required_argument, nullptr, kOutput},   {"help", no_argument, nullptr, kHelp},
+    {"output", required_argument, nullptr, kOutput},   {"report", required_argument, nullptr, kReport},
+    {"no-report", no_argument, nullptr, kNoReport},    {"help", no_argument, nullptr, kHelp},
     {"version", no_argument, nullptr, kVersion},       {nullptr, 0, nullptr, 0},
 };
 
@@ -131,6 +146,13 @@ absl::Status Apply(int found, const std::string& argument, AnalyzeOptions* optio
       if (argument.empty()) return Usage("--output: the name is empty");
       options->output = argument;
       break;
+    case kReport:
+      if (argument.empty()) return Usage("--report: the name is empty");
+      options->report_file = argument;
+      break;
+    case kNoReport:
+      options->no_report_file = true;
+      break;
     case 'h':
     case kHelp:
       options->help = true;
@@ -179,6 +201,9 @@ absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(const std::vector<std::string
   if (options.formats.size() > 1 && options.output.empty()) {
     return Usage("several formats need --output PREFIX (PREFIX.txt, PREFIX.json, PREFIX.csv are written)");
   }
+  if (options.no_report_file && !options.report_file.empty()) {
+    return Usage("--report and --no-report exclude each other");
+  }
   const auto named = [&options](Section section) {
     return std::find(options.sections.begin(), options.sections.end(), section) != options.sections.end();
   };
@@ -202,6 +227,10 @@ Several traces (the ranks of one job) make one report, with a column for the pro
 
   --format LIST    text, json or csv; several, separated by commas, need --output. Default: text
   -o, --output F   write to the file F; with several formats to F.txt, F.json, F.csv. Default: standard output
+  --report FILE    where the whole report goes as a protobuf (gpuexec/v1/report.proto), whatever is asked for of the
+                   text. Default: X.report.pb beside the trace X.pb; of several traces only where FILE is given. Only
+                   reports are overwritten, never a trace
+  --no-report      write no such file
   --by LIST        what a row stands for: signature (function and launch values), name, nvtx, stream, device,
                    or several of them, separated by commas. Default: signature
   --sort KEY       )",
@@ -226,7 +255,8 @@ examples
   gx-analyze trace.pb                                  the report, on a terminal
   gx-analyze --by nvtx,name --top 10 trace.pb          the ten heaviest (range, kernel) pairs
   gx-analyze --filter 'gemm|cutlass' --wide trace.pb   matrix products only, with full names
-  gx-analyze --format json trace.pb | jq '.kernels[0]' for programs; times are in nanoseconds
+  gx-analyze --format json trace.pb | jq '.signature[0]'
+                                                       for programs: the report as protobuf JSON
   gx-analyze --format text,json,csv -o run7 trace.pb   run7.txt, run7.json, run7.csv
   gx-analyze --by device rank*.pb                      all ranks together
   gx-analyze --section counters --top 3 trace.pb       hardware counters of the three heaviest signatures
@@ -244,7 +274,8 @@ exit codes
   0  report made
   1  report made, but the trace lacks data or holds invalid records (the report begins with them)
   2  wrong usage
-  3  a trace could not be read, or the report could not be written
+  3  a trace could not be read, or the report could not be written (but for that beside the trace: a line on standard
+     error says so)
 )");
 }
 

@@ -25,6 +25,9 @@ struct AnalyzeOptions {
   // Of the ladder; "": it is looked for.
   std::string machine;
   bool wide = false;
+  // Of the binary report; "": beside the trace, where there is one trace.
+  std::string report_file;
+  bool no_report_file = false;
 };
 
 // Rows shown where --top is not given: of text; the other forms hold all.

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "gpuexec/v1/report.pb.h"
 #include "tests/support/pseudo_terminal.h"
 #include "tests/support/run_command.h"
 #include "tests/support/temp_dir.h"
@@ -25,6 +26,7 @@
 namespace gx::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -34,6 +36,15 @@ using ::testing::StartsWith;
 std::string SoundTrace() {
   return TraceBytes(Numbered(
       {PacketFromText("header { format_major: 1 pid: 7 }"), PacketFromText("trailer { reason: REASON_EXIT }")}));
+}
+
+std::vector<std::string> FilesOf(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 class GxAnalyzeTest : public ::testing::Test {
@@ -78,6 +89,65 @@ TEST_F(GxAnalyzeTest, AMachineFileThatCannotBeReadEndsTheLadder) {
                                        PacketFromText("device { device_id: 0 name: \"NVIDIA H200\" }"),
                                        PacketFromText("trailer { reason: REASON_EXIT }")})));
   ExpectRefused({"--section", "ladder", "--machine", dir_.File("none.pb"), trace}, 3, "none.pb");
+}
+
+TEST_F(GxAnalyzeTest, TheReportIsWrittenBesideTheTraceWhateverTheTextShows) {
+  const std::string trace = Put("a.pb", SoundTrace());
+  const CommandResult result = RunCommand({GX_ANALYZE, "--filter", "none", "--section", "run", trace});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "");
+  gpuexec::v1::Report report;
+  ASSERT_TRUE(report.ParseFromString(ReadFile(dir_.File("a.report.pb"))));
+  EXPECT_EQ(report.format(), "gpuexec.v1.Report");
+  EXPECT_EQ(report.view().filter(), "");
+  ASSERT_THAT(report.process(), SizeIs(1));
+  EXPECT_EQ(report.process(0).trace().pid(), 7u);
+  // An older report is replaced, and nothing else is left behind.
+  EXPECT_EQ(RunCommand({GX_ANALYZE, trace}).exit_code, 0);
+  EXPECT_THAT(FilesOf(dir_.path()), ElementsAre("a.pb", "a.report.pb"));
+}
+
+TEST_F(GxAnalyzeTest, AReportGoesWhereItIsAskedForOrNowhere) {
+  const std::string trace = Put("a.pb", SoundTrace());
+  EXPECT_EQ(RunCommand({GX_ANALYZE, "--no-report", trace}).exit_code, 0);
+  EXPECT_THAT(FilesOf(dir_.path()), ElementsAre("a.pb"));
+  EXPECT_EQ(RunCommand({GX_ANALYZE, "--report", dir_.File("b"), trace}).exit_code, 0);
+  EXPECT_THAT(FilesOf(dir_.path()), ElementsAre("a.pb", "b"));
+  ExpectRefused({"--report", dir_.File("none/b"), trace}, 3, "none/b: No such file");
+  ExpectRefused({"--report", "b", "--no-report", trace}, 2, "exclude each other");
+}
+
+TEST_F(GxAnalyzeTest, OfSeveralTracesThereIsAReportOnlyWhereItIsNamed) {
+  const std::vector<std::string> traces = {Put("a.pb", SoundTrace()), Put("b.pb", SoundTrace())};
+  EXPECT_EQ(RunCommand({GX_ANALYZE, traces[0], traces[1]}).exit_code, 0);
+  EXPECT_THAT(FilesOf(dir_.path()), ElementsAre("a.pb", "b.pb"));
+  EXPECT_EQ(RunCommand({GX_ANALYZE, "--report", dir_.File("c.pb"), traces[0], traces[1]}).exit_code, 0);
+  gpuexec::v1::Report report;
+  ASSERT_TRUE(report.ParseFromString(ReadFile(dir_.File("c.pb"))));
+  EXPECT_THAT(report.process(), SizeIs(2));
+}
+
+TEST_F(GxAnalyzeTest, ATraceIsNeverOverwritten) {
+  const std::string trace = Put("a.pb", SoundTrace());
+  const std::string other = Put("a.report.pb", SoundTrace());
+  const CommandResult result = RunCommand({GX_ANALYZE, trace});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, StartsWith("LOSSES"));
+  EXPECT_THAT(result.err, HasSubstr("a.report.pb: is there and no report, so it is left alone"));
+  EXPECT_EQ(ReadFile(other), SoundTrace());
+  ExpectRefused({"--report", trace, trace}, 3, "left alone");
+  EXPECT_EQ(ReadFile(trace), SoundTrace());
+}
+
+TEST_F(GxAnalyzeTest, AReportThatCannotBeWrittenIsOneLineAndNoFailure) {
+  // The name of the report is too long for any file.
+  const std::string trace = Put(std::string(250, 'x'), SoundTrace());
+  const CommandResult result = RunCommand({GX_ANALYZE, trace});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, StartsWith("LOSSES"));
+  EXPECT_THAT(result.err, StartsWith("gx-analyze: no report file: "));
+  EXPECT_THAT(result.err, EndsWith("(--report names another, --no-report asks for none)\n"));
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
 }
 
 TEST_F(GxAnalyzeTest, ACutTraceGivesAReportAndOne) {

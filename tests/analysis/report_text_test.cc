@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "analysis/report_csv.h"
-#include "analysis/report_json.h"
 
 namespace gx::analysis {
 namespace {
@@ -150,7 +149,6 @@ TEST(ReportTextTest, FiguresFromSumsAreMarkedAndGiveNoVerdict) {
   EXPECT_THAT(text, HasSubstr("~2.05 us"));
   EXPECT_THAT(text, HasSubstr("measured_insufficient (0 clean, 30 in sums only)"));
   EXPECT_THAT(text, HasSubstr("  ~x: of all calls, known in sums only"));
-  EXPECT_THAT(ReportJson(report), HasSubstr("\"basis\": \"buckets\""));
 }
 
 TEST(ReportTextTest, AfterTheSizeLimitTheRunCountsSumsAndMarksWhatIsFromBefore) {
@@ -190,13 +188,6 @@ TEST(ReportCsvTest, EveryRowHasAsManyFieldsAsTheHeaderAndQuotesAreDoubled) {
   const auto header_commas = std::count(csv.begin(), csv.begin() + static_cast<std::ptrdiff_t>(line), ',');
   const auto row_commas = std::count(csv.begin() + static_cast<std::ptrdiff_t>(line), csv.end(), ',');
   EXPECT_EQ(row_commas, header_commas + 1);  // One comma inside the name.
-}
-
-TEST(ReportJsonTest, WhatWasNotMeasuredIsNull) {
-  Report report = OneKernel();
-  report.kernels[0].basis = MedianBasis::kNone;
-  EXPECT_THAT(ReportJson(report), HasSubstr("\"median_ns\": null"));
-  EXPECT_THAT(ReportJson(OneKernel()), HasSubstr("\"median_ns\": 2048,"));
 }
 
 }  // namespace

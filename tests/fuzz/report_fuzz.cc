@@ -10,6 +10,7 @@
 #include "analysis/report_builder.h"
 #include "analysis/report_csv.h"
 #include "analysis/report_json.h"
+#include "analysis/report_proto.h"
 #include "analysis/report_text.h"
 #include "analysis/trace_importer.h"
 #include "analysis/trace_reader.h"
@@ -24,6 +25,16 @@ using gx::analysis::Section;
 void RequirePrintable(absl::string_view text) {
   for (const char c : text) {
     GX_FUZZ_REQUIRE(c == '\n' || (static_cast<unsigned char>(c) >= ' ' && static_cast<unsigned char>(c) != 0x7F));
+  }
+}
+
+void RequireBounded(const gpuexec::v1::Report& report) {
+  GX_FUZZ_REQUIRE(static_cast<size_t>(report.signature_size()) <= gx::analysis::kMaxReportSignatures);
+  for (const gpuexec::v1::SignatureReport& signature : report.signature()) {
+    GX_FUZZ_REQUIRE(static_cast<size_t>(signature.timing().sample_ns_size()) <= gx::analysis::kPickedDurations);
+    for (const gpuexec::v1::CounterGroupReport& group : signature.counter_group()) {
+      GX_FUZZ_REQUIRE(static_cast<size_t>(group.sample_size()) <= gx::analysis::kMaxReportSamples);
+    }
   }
 }
 
@@ -65,7 +76,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   RequirePrintable(ReportText(report, style));
   style.sections = {Section::kCounters, Section::kSamples, Section::kLadder};
   RequirePrintable(ReportText(report, style));
-  RequirePrintable(ReportJson(report));
+  const gpuexec::v1::Report message = ReportMessage(report, &report);
+  const auto json = gx::analysis::ReportJson(message);
+  GX_FUZZ_REQUIRE(json.ok());
+  RequirePrintable(*json);
+  RequireBounded(message);
   RequirePrintable(ReportCsv(report));
   RequirePrintable(ReportCountersCsv(report));
   RequirePrintable(ReportSamplesCsv(report));

@@ -7,16 +7,19 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "analysis/frame_walk.h"
-#include "google/protobuf/struct.pb.h"
+#include "google/protobuf/text_format.h"
 #include "google/protobuf/util/json_util.h"
+#include "gpuexec/v1/report.pb.h"
 #include "gpuexec/v1/trace.pb.h"
 #include "tests/support/run_command.h"
 #include "tests/support/temp_dir.h"
@@ -31,8 +34,12 @@ namespace fs = std::filesystem;
 std::string GoldenDir() { return std::string(GX_SOURCE_DIR) + "/tests/golden"; }
 
 bool IsInput(const std::string& file) {
+  if (absl::StrContains(file, ".report.")) return false;
   return absl::EndsWith(file, ".textproto") || absl::EndsWith(file, ".trace.pb");
 }
+
+// Real traces whose report is kept as text; of hand-written ones it is kept as JSON.
+constexpr absl::string_view kReportsAsText[] = {"h200_axpy", "h200_counters", "h200_graph_nodes"};
 
 std::string CaseOf(const std::string& file) { return file.substr(0, file.find('.')); }
 
@@ -61,6 +68,14 @@ std::vector<std::string> Inputs() {
   }
   std::sort(inputs.begin(), inputs.end());
   return inputs;
+}
+
+std::string TextOf(const gpuexec::v1::Report& report) {
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetUseShortRepeatedPrimitives(true);
+  std::string text;
+  EXPECT_TRUE(printer.PrintToString(report, &text));
+  return absl::StrCat("# proto-file: gpuexec/v1/report.proto\n# proto-message: Report\n\n", text);
 }
 
 // Puts the trace into the present folder and returns its name there.
@@ -111,20 +126,24 @@ TEST_P(GoldenReportTest, IsWhatGxAnalyzePrints) {
   ::setenv("XDG_CACHE_HOME", dir.path().c_str(), 1);
 
   std::vector<std::string> command = {GX_ANALYZE, "--format", "text,json,csv", "--output", "out"};
-  bool input_named = false;
   const std::string args_path = GoldenDir() + "/" + name + ".args";
+  std::vector<std::string> traces;
   if (fs::exists(args_path)) {
     const std::string args = ReadFile(args_path);
     for (const absl::string_view word : absl::StrSplit(absl::StripAsciiWhitespace(args), ' ')) {
-      const bool trace = IsInput(std::string(word));
-      input_named |= trace;
-      command.push_back(trace ? PutTrace(std::string(word)) : std::string(word));
+      if (IsInput(std::string(word))) {
+        traces.push_back(PutTrace(std::string(word)));
+      } else {
+        command.emplace_back(word);
+      }
     }
   }
-  if (!input_named) {
+  const bool has_options = command.size() > 5;
+  if (traces.empty()) {
     ASSERT_TRUE(IsInput(input)) << input << " names no trace";
-    command.push_back(PutTrace(input));
+    traces.push_back(PutTrace(input));
   }
+  command.insert(command.end(), traces.begin(), traces.end());
 
   const CommandResult result = RunCommand(command);
   EXPECT_EQ(result.err, "");
@@ -132,13 +151,22 @@ TEST_P(GoldenReportTest, IsWhatGxAnalyzePrints) {
   const std::string text = ReadFile("out.txt");
   const std::string json = ReadFile("out.json");
   const std::string csv = ReadFile("out.csv");
+  const std::string beside = absl::StrCat(absl::StripSuffix(traces.front(), ".pb"), ".report.pb");
+  const bool written = fs::exists(beside);
+  const std::string bytes = written ? ReadFile(beside) : "";
   fs::current_path("/");
 
-  const bool data_lost = absl::StrContains(json, "\n  \"data_lost\": true,");
-  EXPECT_EQ(result.exit_code, data_lost ? 1 : 0);
-  google::protobuf::Struct parsed;
-  const auto json_status = google::protobuf::util::JsonStringToMessage(json, &parsed);
-  EXPECT_TRUE(json_status.ok()) << json_status.ToString();
+  gpuexec::v1::Report shown;
+  const auto json_status = google::protobuf::util::JsonStringToMessage(json, &shown);
+  ASSERT_TRUE(json_status.ok()) << json_status.ToString();
+  EXPECT_EQ(result.exit_code, shown.data_lost() ? 1 : 0);
+  // Of one trace alone, and whatever was asked for of the text.
+  EXPECT_EQ(written, traces.size() == 1);
+  gpuexec::v1::Report report;
+  EXPECT_TRUE(report.ParseFromString(bytes));
+  if (written && !has_options) {
+    EXPECT_EQ(TextOf(report), TextOf(shown));
+  }
   for (const std::string& out : {text, json, csv}) {
     EXPECT_TRUE(
         std::none_of(out.begin(), out.end(), [](unsigned char c) { return (c < 0x20 && c != '\n') || c == 0x7F; }));
@@ -147,6 +175,9 @@ TEST_P(GoldenReportTest, IsWhatGxAnalyzePrints) {
   ExpectSameAsGolden(name + ".report.txt", text);
   ExpectSameAsGolden(name + ".report.csv", csv);
   if (absl::EndsWith(input, ".textproto")) ExpectSameAsGolden(name + ".report.json", json);
+  if (std::find(std::begin(kReportsAsText), std::end(kReportsAsText), name) != std::end(kReportsAsText)) {
+    ExpectSameAsGolden(name + ".report.textproto", TextOf(report));
+  }
 }
 
 std::string TestName(const ::testing::TestParamInfo<std::string>& trace) {

@@ -268,9 +268,9 @@ def command_analyzer(arguments, rows):
 
 
 def report_rows(report):
-    """(name, kernels) of each row of gx-analyze's JSON report."""
-    for row in report["kernels"]:
-        yield row["name"], row["calls"]
+    """(name, kernels) of each row of gx-analyze's JSON report by name. What is empty or 0 is left out there."""
+    for row in report.get("group", []):
+        yield row.get("name", ""), int(row["timing"].get("call_count", 0))
 
 
 def main():

@@ -55,6 +55,10 @@ status=0
 "$prefix/bin/gx-analyze" "$trace" >"$work/report" || status=$?
 ((status <= 1)) || fail "gx-analyze on the demo trace ended with $status"
 [[ -s $work/report ]] || fail "gx-analyze on the demo trace printed nothing"
+report=${trace%.pb}.report.pb
+"$protoc" "--proto_path=$prefix/share/gpuexec/proto" --decode=gpuexec.v1.Report gpuexec/v1/report.proto <"$report" >"$work/decoded" ||
+  fail "protoc cannot decode the report beside the demo trace with the installed .proto files"
+grep -q '^signature {' "$work/decoded" || fail "the report beside the demo trace has no signature"
 "$protoc" "--proto_path=$prefix/share/gpuexec/proto" --decode=gpuexec.v1.Trace gpuexec/v1/trace.proto <"$trace" >"$work/decoded" ||
   fail "protoc cannot decode the demo trace with the installed .proto files"
 [[ -s $work/decoded ]] || fail "protoc decoded nothing from the demo trace"

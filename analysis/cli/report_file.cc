@@ -1,0 +1,82 @@
+#include "analysis/cli/report_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "analysis/cli/output.h"
+#include "analysis/printable.h"
+#include "analysis/report_proto.h"
+
+namespace gx::analysis {
+namespace {
+
+absl::Status Failed(const std::string& path, int error) {
+  return absl::UnknownError(absl::StrCat(Printable(path), ": ", std::strerror(error)));
+}
+
+// What a message with Report.format in front begins with: tag of field 1, length, text.
+std::string ReportPrefix() {
+  const absl::string_view format = kReportFormat;
+  return absl::StrCat("\n", std::string(1, static_cast<char>(format.size())), format);
+}
+
+// OK: the file may be replaced.
+absl::Status CheckReplaceable(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return errno == ENOENT ? absl::OkStatus() : Failed(path, errno);
+  const std::string prefix = ReportPrefix();
+  std::string begin(prefix.size(), '\0');
+  ssize_t count = 0;
+  do {
+    count = ::read(descriptor, begin.data(), begin.size());
+  } while (count < 0 && errno == EINTR);
+  const int error = errno;
+  ::close(descriptor);
+  if (count < 0) return Failed(path, error);
+  if (count == 0 || begin == prefix) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(Printable(path), ": is there and no report, so it is left alone"));
+}
+
+bool IsSpecial(const std::string& path) {
+  struct stat about = {};
+  return ::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
+}
+
+}  // namespace
+
+std::string ReportPathBeside(absl::string_view trace_path) {
+  return absl::StrCat(absl::StripSuffix(trace_path, ".pb"), ".report.pb");
+}
+
+absl::Status WriteReportFile(const std::string& path, const gpuexec::v1::Report& report) {
+  std::string bytes;
+  if (!report.SerializeToString(&bytes)) {
+    return absl::InternalError(absl::StrCat(Printable(path), ": the report does not fit into one message"));
+  }
+  if (IsSpecial(path)) return WriteOutput(path, bytes);
+  if (absl::Status status = CheckReplaceable(path); !status.ok()) return status;
+  std::string temporary = absl::StrCat(path, ".XXXXXX");
+  const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
+  if (descriptor < 0) return Failed(path, errno);
+  // mkostemp's file is its owner's alone; a report is as any other file.
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  const bool allowed = ::fchmod(descriptor, 0666 & ~mask) == 0;
+  ::close(descriptor);
+  absl::Status status = allowed ? WriteOutput(temporary, bytes) : Failed(path, errno);
+  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) status = Failed(path, errno);
+  if (!status.ok()) ::unlink(temporary.c_str());
+  return status;
+}
+
+}  // namespace gx::analysis
