@@ -254,6 +254,8 @@ ScheduleStep CounterSchedule::InTiming(const ScheduleObservation& observation) n
                                   Times(ranges, RangeNs(observation, group)));
   const uint64_t wait_ns = WaitForNs(observation, wanted_ns);
   if (wait_ns != 0 && !(at_hand && wait_ns <= LongestWaitNs(observation, group))) {
+    // What the first round had in advance is spent: by the time that there is more, another group may lack most.
+    if (!first_round_over_ && rotations_ != 0) EndRound(now_ns);
     step.budget_spent = true;
     step.next_ns = now_ns + std::clamp(wait_ns, kInCountersNs, kInTimingNs);
     return step;

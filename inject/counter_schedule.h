@@ -15,8 +15,8 @@
 //     it and has stopped growing, and then of the groups for which that holds; or when it has waited for a part of the
 //     run.
 //  5. What counters cost is at most the budget's share of wall time. Before the first round has ended, the budget is at
-//     least 1.5 s. A window is opened only if its expected cost fits. A program that keeps its streams busy is drained,
-//     and then sampled as often as the budget allows before it is ahead again.
+//     least 1.5 s; it ends where that does not suffice. A window is opened only if its expected cost fits. A program
+//     that keeps its streams busy is drained, and then sampled as often as the budget allows before it is ahead again.
 //  6. A window without a sample doubles the time until its group is tried again, unless more is to be sampled by then
 //     than it was opened for. A group whose session fails twice in a row is given up; without groups the schedule
 //     stops.

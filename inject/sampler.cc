@@ -845,7 +845,9 @@ Sampler::Opened Sampler::OpenSession(uint32_t context_id, void* context, uint32_
   const uint32_t next_lacks = next ? parts_.needs->WillLack(*next) : 0;
   if (next_lacks != 0) options.next_metrics = plan_.groups[*next].metrics;
   // A place for a range costs more than the range: about 2 ms of starting and stopping (measured on an H200).
-  options.max_ranges = SessionPlaces(parts_.needs->Summarise().groups[group].ranges);
+  const uint32_t lacks = parts_.needs->Summarise().groups[group].ranges;
+  // At first the shares are those of a program's beginning: measured, a third as many signatures more a moment later.
+  options.max_ranges = SessionPlaces(windows_opened_ == 0 ? lacks + lacks / 3 : lacks);
   options.max_next_ranges =
       std::min(SessionPlaces(next_lacks), windows_opened_ == 0 ? kMaxFirstNextPlaces : kMaxNextPlaces);
   RangeSession::Failure failure;

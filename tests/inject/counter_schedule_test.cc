@@ -971,7 +971,8 @@ TEST(CounterScheduleRuns, RandomProgramsKeepTheBudgetAndGetTheirSamplesInFewRota
     EXPECT_FALSE(run.broke_a_rule);
     EXPECT_TRUE(run.stopped);
     EXPECT_LE(run.worst_over_budget_ns, kSlackNs);
-    EXPECT_LE(run.counters_ns, run.length_ns / 2);
+    // About half: a timing window as long as each round, but for the last one, which may end with the program.
+    EXPECT_LE(run.counters_ns, run.length_ns / 2 + ScheduleOptions().max_timing_ns / 2);
     // Wherever every phase is long enough for what is to be sampled in it, what is missing in the end is small change.
     bool is_feasible = true;
     const uint64_t phases = program.phases;
