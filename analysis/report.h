@@ -13,6 +13,7 @@
 
 #include "analysis/duration_samples.h"
 #include "analysis/report_ladder.h"
+#include "analysis/report_roofline.h"
 #include "gpuexec/v1/stats.pb.h"
 
 namespace gx::analysis {
@@ -248,6 +249,19 @@ struct Dim {
 
 // What the analytical model says of a launch (launch_residency.h). Unset: something that the model needs is not known,
 // or it is not the same for all kernels of the row.
+// What one more resident block an SM takes: each value is the largest of its resource, everything else unchanged; all
+// that are set have to hold. Unset: the resource does not limit, or no value of it is small enough.
+struct OneMoreBlock {
+  // False: a block slot is missing, or nothing is small enough.
+  bool is_possible = false;
+  std::optional<uint64_t> threads_per_block;
+  std::optional<uint64_t> registers_per_thread;
+  // Static and dynamic; or, with blocks as they are, a carve-out of so much.
+  std::optional<uint64_t> shared_memory_bytes;
+  std::optional<uint64_t> carveout_bytes;
+  friend bool operator==(const OneMoreBlock&, const OneMoreBlock&) = default;
+};
+
 struct LaunchResidency {
   // Why something below is missing: "the kernel's registers are not known". Empty where nothing is.
   std::string unavailable;
@@ -264,6 +278,7 @@ struct LaunchResidency {
   std::optional<std::string> limiters;
   std::optional<std::string> next_limiters;
   std::optional<uint64_t> next_blocks_per_sm;
+  std::optional<OneMoreBlock> one_more_block;
   // Blocks that the device holds at a time, and how often the grid fills them: 2.5 is two full waves and half of one.
   std::optional<uint64_t> slot_count;
   std::optional<double> waves;
@@ -353,6 +368,8 @@ struct KernelGroup {
   uint64_t summarised_count = 0;
   uint64_t launches_without_kernel = 0;
   uint64_t untimed_launch_count = 0;
+  // Set for one signature with clean timings and counters.
+  std::optional<RooflineRow> roofline;
   bool measured_insufficient() const { return basis != MedianBasis::kClean; }
 };
 

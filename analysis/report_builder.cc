@@ -45,6 +45,8 @@ Report BuildReport(std::span<const TraceModel> models, const ReportRequest& requ
   SortKernels(request.sort, &report.kernels);
   report.kernel_groups_matched = report.kernels.size();
   if (request.top > 0 && report.kernels.size() > request.top) report.kernels.resize(request.top);
+  // Rows stay where they are from here on.
+  if (request.grouping == Grouping{}) AddRooflines(request, &report);
   return report;
 }
 

@@ -109,6 +109,41 @@ void FillWaves(const LaunchResidency& r, pb::WavesReport* message) {
   if (r.tail_fill_ratio) message->set_tail_fill_ratio(*r.tail_fill_ratio);
 }
 
+template <typename Row, typename Message>
+void FillRoofs(const Row& row, bool other_device, Message* message) {
+  const auto fill = [](const Roof& roof, pb::ClaimLabel label, pb::RoofReport* out) {
+    out->set_label(label);
+    out->set_per_second(roof.per_second);
+    out->set_source(roof.source);
+  };
+  if (row.theoretical) fill(*row.theoretical, pb::CLAIM_LABEL_SOURCE_REPORTED, message->mutable_theoretical());
+  if (row.empirical) {
+    fill(*row.empirical, other_device ? pb::CLAIM_LABEL_SOURCE_REPORTED : pb::CLAIM_LABEL_LOCALLY_MEASURED,
+         message->mutable_empirical());
+  }
+}
+
+void FillRoofline(const RooflineRow& roofline, pb::RooflineReport* message) {
+  message->set_label(pb::CLAIM_LABEL_LOCALLY_MEASURED);
+  message->set_time_ns(roofline.time_ns);
+  for (const RooflinePathRow& path : roofline.paths) {
+    pb::RooflinePath* row = message->add_path();
+    row->set_path(path.path);
+    row->set_flops(path.flops);
+    row->set_flops_per_second(path.flops_per_second);
+    FillRoofs(path, roofline.other_device, row);
+  }
+  for (const RooflineLevelRow& level : roofline.levels) {
+    pb::RooflineLevel* row = message->add_level();
+    row->set_level(level.level);
+    row->set_metric(level.metric);
+    row->set_bytes(level.bytes);
+    row->set_bytes_per_second(level.bytes_per_second);
+    if (level.intensity_flops_per_byte) row->set_intensity_flops_per_byte(*level.intensity_flops_per_byte);
+    FillRoofs(level, roofline.other_device, row);
+  }
+}
+
 // What signatures and other groups have in common.
 template <typename Message>
 void FillRow(const KernelGroup& group, Message* message) {
@@ -131,7 +166,10 @@ void FillDim(const Dim& dim, pb::LaunchDim* message) {
   message->set_z(dim.z);
 }
 
-void FillSignature(const KernelGroup& group, pb::SignatureReport* message) { FillRow(group, message); }
+void FillSignature(const KernelGroup& group, pb::SignatureReport* message) {
+  FillRow(group, message);
+  if (group.roofline.has_value()) FillRoofline(*group.roofline, message->mutable_roofline());
+}
 
 void FillCountedOnly(const SignatureCounters& counters, pb::SignatureReport* message) {
   message->set_name(ReportName(counters.full_name));

@@ -49,6 +49,9 @@ void SortKernels(SortKey sort, std::vector<KernelGroup>* kernels);
 // Section 5, report_counters.cc: adds what process number `process` counted, where its trace says anything of it.
 void AddCounters(const TraceModel& model, size_t process, const ReportRequest& request, Report* report);
 
+// report_roofline_facts.cc: rooflines of the rows that are one signature each. After counters, devices and rows.
+void AddRooflines(const ReportRequest& request, Report* report);
+
 // report_ladder.cc: the ladders of process number `process`, heaviest first; of request.ladder_machines, which is
 // there.
 LadderSection BuildLadders(const TraceModel& model, size_t process, const ReportRequest& request);

@@ -96,5 +96,22 @@ TEST(DurationSamplesTest, ASampledGroupWeighsAsMuchAsAllItsCalls) {
   EXPECT_GT(DurationSamples::Summarise(groups).median_ns, 1'000'000);
 }
 
+TEST(DurationSamplesTest, FewDurationsArePickedAllAndManyAtEqualDistance) {
+  const DurationSamples few = Of({30, 10, 20, 10});
+  const std::array<const DurationSamples*, 1> one = {&few};
+  EXPECT_EQ(DurationSamples::Pick(one, 4), (std::vector<uint64_t>{10, 10, 20, 30}));
+  EXPECT_EQ(DurationSamples::Pick(one, 2), (std::vector<uint64_t>{10, 30}));
+  EXPECT_EQ(DurationSamples::Pick({}, 4), std::vector<uint64_t>{});
+  DurationSamples sampled;
+  for (uint64_t i = 0; i < 100'000; ++i) sampled.Add(i);
+  const std::array<const DurationSamples*, 1> many = {&sampled};
+  const std::vector<uint64_t> picked = DurationSamples::Pick(many, 64);
+  ASSERT_EQ(picked.size(), 64u);
+  // A uniform sample of 32768 of them.
+  for (size_t i = 0; i < picked.size(); ++i) {
+    EXPECT_NEAR(static_cast<double>(picked[i]), (static_cast<double>(i) + 0.5) * 100'000 / 64, 2000);
+  }
+}
+
 }  // namespace
 }  // namespace gx::analysis
