@@ -33,17 +33,17 @@ class Builder {
       }
     }
     for (const LadderSection& section : report.ladders) {
-      ladders_by_process_[section.process] = &section;
       for (const LadderRow& row : section.rows) ladders_[{section.process, row.signature}] = &row;
     }
   }
 
   void Fill(pb::Report* message) const {
     for (size_t i = 0; i < report_.processes.size(); ++i) {
-      FillProcess(report_.processes[i], Find(counters_by_process_, i), Find(ladders_by_process_, i),
-                  message->add_process());
+      FillProcess(report_.processes[i], Find(counters_by_process_, i), message->add_process());
     }
     message->set_signature_count(report_.kernel_groups_matched);
+    // By process: where each signature stands.
+    std::map<size_t, std::map<uint32_t, uint32_t>> indices;
     for (const KernelGroup& group : report_.kernels) {
       if (static_cast<size_t>(message->signature_size()) == kMaxReportSignatures) break;
       pb::SignatureReport* signature = message->add_signature();
@@ -51,12 +51,17 @@ class Builder {
       FillSignature(group, signature);
       if (!group.signature.has_value()) continue;
       const SignatureKey key(group.process, *group.signature);
+      indices[key.first][key.second] = static_cast<uint32_t>(message->signature_size() - 1);
       if (const SignatureCounters* counters = Find(counters_, key); counters != nullptr) {
         FillSignatureCounters(*counters, signature);
       }
       if (const LadderRow* ladder = Find(ladders_, key); ladder != nullptr) FillLadder(*ladder, signature);
     }
     AddCountedOnly(message);
+    for (const LadderSection& section : report_.ladders) {
+      FillCoverage(section, indices[section.process],
+                   message->mutable_process(static_cast<int>(section.process))->mutable_ladders());
+    }
     for (const CountersSection& section : report_.counters) {
       for (const GraphCounters& graph : section.graphs) {
         pb::GraphReport* row = message->add_graph();
@@ -95,7 +100,6 @@ class Builder {
 
   const Report& report_;
   std::map<size_t, const CountersSection*> counters_by_process_;
-  std::map<size_t, const LadderSection*> ladders_by_process_;
   std::map<SignatureKey, const SignatureCounters*> counters_;
   std::map<SignatureKey, const LadderRow*> ladders_;
 };

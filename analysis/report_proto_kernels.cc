@@ -84,6 +84,14 @@ void FillFigures(pb::ClaimLabel label, const std::optional<uint64_t>& blocks_per
   if (blocks_per_sm) message->set_blocks_per_sm(*blocks_per_sm);
 }
 
+void FillOneMoreBlock(const OneMoreBlock& needs, pb::OneMoreBlockReport* message) {
+  message->set_is_possible(needs.is_possible);
+  if (needs.threads_per_block) message->set_threads_per_block(*needs.threads_per_block);
+  if (needs.registers_per_thread) message->set_registers_per_thread(*needs.registers_per_thread);
+  if (needs.shared_memory_bytes) message->set_shared_memory_bytes(*needs.shared_memory_bytes);
+  if (needs.carveout_bytes) message->set_carveout_bytes(*needs.carveout_bytes);
+}
+
 void FillOccupancy(const LaunchConfiguration& launch, pb::OccupancyReport* message) {
   const LaunchResidency& r = launch.residency;
   pb::OccupancyFigures* first = message->mutable_first_order();
@@ -97,6 +105,7 @@ void FillOccupancy(const LaunchConfiguration& launch, pb::OccupancyReport* messa
   if (r.next_limiters) exact->set_next_limiters(*r.next_limiters);
   if (r.next_blocks_per_sm) exact->set_next_blocks_per_sm(*r.next_blocks_per_sm);
   exact->set_unavailable(r.unavailable);
+  if (r.one_more_block) FillOneMoreBlock(*r.one_more_block, exact->mutable_one_more_block());
   FillFigures(pb::CLAIM_LABEL_ANALYTICAL, r.requested_blocks_per_sm, message->mutable_exact_as_preferred());
   FillFigures(pb::CLAIM_LABEL_SOURCE_REPORTED, launch.driver_occupancy_blocks_per_sm, message->mutable_driver());
 }

@@ -114,8 +114,7 @@ void FillFindings(const std::vector<Finding>& findings,
   }
 }
 
-void FillProcess(const ProcessSection& process, const CountersSection* counters, const LadderSection* ladders,
-                 pb::ReportProcess* message) {
+void FillProcess(const ProcessSection& process, const CountersSection* counters, pb::ReportProcess* message) {
   message->set_name(process.label);
   message->set_label(pb::CLAIM_LABEL_LOCALLY_MEASURED);
   FillTrace(process, message->mutable_trace());
@@ -136,7 +135,6 @@ void FillProcess(const ProcessSection& process, const CountersSection* counters,
     FillBill(*counters, bill->mutable_counters());
     FillCounters(*counters, message->mutable_counters());
   }
-  if (ladders != nullptr) FillCoverage(*ladders, message->mutable_ladders());
 }
 
 }  // namespace gx::analysis

@@ -2,6 +2,8 @@
 #ifndef GPUEXEC_ANALYSIS_REPORT_PROTO_SECTIONS_H_
 #define GPUEXEC_ANALYSIS_REPORT_PROTO_SECTIONS_H_
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,9 +14,8 @@
 
 namespace gx::analysis {
 
-// report_proto_process.cc. `counters` and `ladders`: null where the process has none.
-void FillProcess(const ProcessSection& process, const CountersSection* counters, const LadderSection* ladders,
-                 gpuexec::v1::ReportProcess* message);
+// report_proto_process.cc, but for ladders. `counters`: null where the process has none.
+void FillProcess(const ProcessSection& process, const CountersSection* counters, gpuexec::v1::ReportProcess* message);
 void FillFindings(const std::vector<Finding>& findings,
                   google::protobuf::RepeatedPtrField<gpuexec::v1::ReportFinding>* messages);
 
@@ -37,7 +38,9 @@ void FillGroup(const Grouping& grouping, const KernelGroup& group, gpuexec::v1::
 
 // report_proto_ladder.cc.
 void FillLadder(const LadderRow& row, gpuexec::v1::SignatureReport* message);
-void FillCoverage(const LadderSection& section, gpuexec::v1::LadderCoverage* message);
+// `index_by_signature`: where the process's signatures stand in Report.signature.
+void FillCoverage(const LadderSection& section, const std::map<uint32_t, uint32_t>& index_by_signature,
+                  gpuexec::v1::LadderCoverage* message);
 
 }  // namespace gx::analysis
 
