@@ -22,6 +22,7 @@
 #include "analysis/cli/report_file.h"
 #include "analysis/cli/terminal.h"
 #include "analysis/machine_file.h"
+#include "analysis/printable.h"
 #include "analysis/report_builder.h"
 #include "analysis/report_csv.h"
 #include "analysis/report_json.h"
@@ -145,6 +146,11 @@ int RunAnalyze(const std::vector<std::string>& arguments) {
   import_options.dimensions.signature = true;
   std::vector<TraceModel> models;
   for (const std::string& path : options->traces) {
+    if (IsReportFile(path)) {
+      // As a pattern for traces names them, too.
+      Complain(kCommand, absl::StrCat(Printable(path), ": left out, as it is a report and no trace"));
+      continue;
+    }
     absl::StatusOr<std::unique_ptr<TraceReader>> reader = TraceReader::Open(path);
     if (!reader.ok()) {
       Complain(kCommand, reader.status().message());
@@ -160,6 +166,7 @@ int RunAnalyze(const std::vector<std::string>& arguments) {
     }
     models.push_back(*std::move(model));
   }
+  if (models.empty()) return kExitUnreadable;
 
   ReportRequest request = options->report;
   const bool counted =

@@ -4,13 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
-#include "absl/strings/match.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "analysis/cli/output.h"
@@ -30,20 +29,28 @@ std::string ReportPrefix() {
   return absl::StrCat("\n", std::string(1, static_cast<char>(format.size())), format);
 }
 
-// OK: the file may be replaced.
-absl::Status CheckReplaceable(const std::string& path) {
+// The first bytes of a file, as many as that prefix has. NotFound: there is no file.
+absl::StatusOr<std::string> FirstBytes(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return errno == ENOENT ? absl::OkStatus() : Failed(path, errno);
-  const std::string prefix = ReportPrefix();
-  std::string begin(prefix.size(), '\0');
+  if (descriptor < 0) return errno == ENOENT ? absl::NotFoundError("") : Failed(path, errno);
+  std::string bytes(ReportPrefix().size(), '\0');
   ssize_t count = 0;
   do {
-    count = ::read(descriptor, begin.data(), begin.size());
+    count = ::read(descriptor, bytes.data(), bytes.size());
   } while (count < 0 && errno == EINTR);
   const int error = errno;
   ::close(descriptor);
   if (count < 0) return Failed(path, error);
-  if (count == 0 || begin == prefix) return absl::OkStatus();
+  bytes.resize(static_cast<size_t>(count));
+  return bytes;
+}
+
+// OK: the file may be replaced.
+absl::Status CheckReplaceable(const std::string& path) {
+  const absl::StatusOr<std::string> bytes = FirstBytes(path);
+  if (absl::IsNotFound(bytes.status())) return absl::OkStatus();
+  if (!bytes.ok()) return bytes.status();
+  if (bytes->empty() || *bytes == ReportPrefix()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(Printable(path), ": is there and no report, so it is left alone"));
 }
 
@@ -58,6 +65,12 @@ std::string ReportPathBeside(absl::string_view trace_path) {
   return absl::StrCat(absl::StripSuffix(trace_path, ".pb"), ".report.pb");
 }
 
+bool IsReportFile(const std::string& path) {
+  if (IsSpecial(path)) return false;
+  const absl::StatusOr<std::string> bytes = FirstBytes(path);
+  return bytes.ok() && *bytes == ReportPrefix();
+}
+
 absl::Status WriteReportFile(const std::string& path, const gpuexec::v1::Report& report) {
   std::string bytes;
   if (!report.SerializeToString(&bytes)) {
@@ -68,12 +81,8 @@ absl::Status WriteReportFile(const std::string& path, const gpuexec::v1::Report&
   std::string temporary = absl::StrCat(path, ".XXXXXX");
   const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (descriptor < 0) return Failed(path, errno);
-  // mkostemp's file is its owner's alone; a report is as any other file.
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  const bool allowed = ::fchmod(descriptor, 0666 & ~mask) == 0;
   ::close(descriptor);
-  absl::Status status = allowed ? WriteOutput(temporary, bytes) : Failed(path, errno);
+  absl::Status status = WriteOutput(temporary, bytes);
   if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) status = Failed(path, errno);
   if (!status.ok()) ::unlink(temporary.c_str());
   return status;

@@ -105,6 +105,9 @@ TEST_F(GxAnalyzeTest, TheReportIsWrittenBesideTheTraceWhateverTheTextShows) {
   // An older report is replaced, and nothing else is left behind.
   EXPECT_EQ(RunCommand({GX_ANALYZE, trace}).exit_code, 0);
   EXPECT_THAT(FilesOf(dir_.path()), ElementsAre("a.pb", "a.report.pb"));
+  struct stat about = {};
+  ASSERT_EQ(::stat(dir_.File("a.report.pb").c_str(), &about), 0);
+  EXPECT_EQ(about.st_mode & 0777, 0600u) << "it holds the command line, as the trace does";
 }
 
 TEST_F(GxAnalyzeTest, AReportGoesWhereItIsAskedForOrNowhere) {
@@ -125,6 +128,15 @@ TEST_F(GxAnalyzeTest, OfSeveralTracesThereIsAReportOnlyWhereItIsNamed) {
   gpuexec::v1::Report report;
   ASSERT_TRUE(report.ParseFromString(ReadFile(dir_.File("c.pb"))));
   EXPECT_THAT(report.process(), SizeIs(2));
+}
+
+TEST_F(GxAnalyzeTest, AReportAmongTracesIsLeftOut) {
+  const std::string trace = Put("a.pb", SoundTrace());
+  EXPECT_EQ(RunCommand({GX_ANALYZE, trace}).exit_code, 0);
+  const CommandResult result = RunCommand({GX_ANALYZE, trace, dir_.File("a.report.pb")});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.err, EndsWith("a.report.pb: left out, as it is a report and no trace\n"));
+  ExpectRefused({dir_.File("a.report.pb")}, 3, "a.report.pb: left out, as it is a report and no trace");
 }
 
 TEST_F(GxAnalyzeTest, ATraceIsNeverOverwritten) {
