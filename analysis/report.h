@@ -14,6 +14,7 @@
 #include "analysis/duration_samples.h"
 #include "analysis/report_ladder.h"
 #include "analysis/report_roofline.h"
+#include "analysis/report_run.h"
 #include "gpuexec/v1/stats.pb.h"
 
 namespace gx::analysis {
@@ -238,6 +239,7 @@ struct ProcessSection {
   ProvenanceSection provenance;
   std::vector<DeviceSection> devices;
   RunSection run;
+  RunExplanation explanation;
 };
 
 struct Dim {
