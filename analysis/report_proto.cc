@@ -58,12 +58,23 @@ class Builder {
       if (const LadderRow* ladder = Find(ladders_, key); ladder != nullptr) FillLadder(*ladder, signature);
     }
     AddCountedOnly(message);
+    for (size_t i = 0; i < report_.processes.size(); ++i) {
+      const ProcessSection& process = report_.processes[i];
+      const bool other_device =
+          std::any_of(process.devices.begin(), process.devices.end(), [](const DeviceSection& device) {
+            return device.machine.has_value() && device.machine->found && !device.machine->same_device;
+          });
+      FillExplanation(process.explanation, indices[i], other_device,
+                      message->mutable_process(static_cast<int>(i))->mutable_run()->mutable_explanation());
+    }
     for (const LadderSection& section : report_.ladders) {
       FillCoverage(section, indices[section.process],
                    message->mutable_process(static_cast<int>(section.process))->mutable_ladders());
     }
     for (const CountersSection& section : report_.counters) {
+      message->set_graph_count(message->graph_count() + section.graphs.size());
       for (const GraphCounters& graph : section.graphs) {
+        if (static_cast<size_t>(message->graph_size()) == kMaxReportGraphs) break;
         pb::GraphReport* row = message->add_graph();
         row->set_process(report_.processes[section.process].label);
         FillGraph(graph, row);

@@ -18,6 +18,11 @@ inline constexpr uint32_t kReportFormatVersion = 1;
 inline constexpr size_t kMaxReportSignatures = 4096;
 inline constexpr size_t kMaxReportGroups = 4096;
 inline constexpr size_t kMaxReportSamples = 64;
+inline constexpr size_t kMaxReportGraphs = 256;
+inline constexpr size_t kMaxReportGraphKernels = 256;
+// Clocks of windows, and denials, of a process.
+inline constexpr size_t kMaxReportWindows = 4096;
+inline constexpr size_t kMaxReportDenials = 4096;
 // Characters; longer names are cut and marked with "...".
 inline constexpr size_t kMaxReportNameLength = 4096;
 

@@ -43,7 +43,9 @@ void FillDeviceFacts(const CountersSection& counters, pb::CounterReport* message
     row->set_clock_metric(peak.clock_metric);
     if (peak.clock_hz) row->set_clock_hz(*peak.clock_hz);
   }
+  message->set_window_clocks_count(counters.window_clocks.size());
   for (const WindowClocksRow& clocks : counters.window_clocks) {
+    if (static_cast<size_t>(message->window_clocks_size()) == kMaxReportWindows) break;
     pb::WindowClocksReport* row = message->add_window_clocks();
     row->set_window_id(clocks.window_id);
     row->set_device_id(clocks.device_id);
@@ -60,7 +62,9 @@ void FillDeviceFacts(const CountersSection& counters, pb::CounterReport* message
 }
 
 void FillMissing(const CountersSection& counters, pb::CounterReport* message) {
+  message->set_denied_count(counters.denied.size());
   for (const DeniedFunction& denied : counters.denied) {
+    if (static_cast<size_t>(message->denied_size()) == kMaxReportDenials) break;
     pb::CounterDenialReport* row = message->add_denied();
     row->set_name(ReportName(denied.name));
     row->set_reason(denied.reason);
@@ -206,7 +210,9 @@ void FillGraph(const GraphCounters& graph, pb::GraphReport* message) {
   message->set_graph_id(graph.graph_id);
   if (graph.kernel_node_count) message->set_kernel_node_count(*graph.kernel_node_count);
   if (graph.undescribed_node_count) message->set_undescribed_node_count(*graph.undescribed_node_count);
+  message->set_distinct_kernel_count(graph.kernels.size());
   for (const GraphKernel& kernel : graph.kernels) {
+    if (static_cast<size_t>(message->kernel_size()) == kMaxReportGraphKernels) break;
     pb::GraphKernelReport* row = message->add_kernel();
     row->set_name(ReportName(kernel.full_name));
     row->set_short_name(ReportName(kernel.short_name));

@@ -1,4 +1,7 @@
 // The ladder of a signature, and which signatures have none.
+#include <algorithm>
+
+#include "analysis/report_proto.h"
 #include "analysis/report_proto_sections.h"
 
 namespace gx::analysis {
@@ -70,7 +73,8 @@ void FillEvidence(const TermEvidence& evidence, pb::TermEvidenceReport* message)
   message->set_label(evidence.is_measured ? pb::CLAIM_LABEL_LOCALLY_MEASURED : pb::CLAIM_LABEL_UNMEASURED);
   message->set_source(evidence.source);
   message->set_group(evidence.group);
-  for (const uint64_t window_id : evidence.window_ids) message->add_window_id(window_id);
+  const size_t window_count = std::min(evidence.window_ids.size(), kMaxReportSamples);
+  for (size_t i = 0; i < window_count; ++i) message->add_window_id(evidence.window_ids[i]);
   message->set_sample_count(evidence.sample_count);
 }
 

@@ -19,6 +19,11 @@ void FillProcess(const ProcessSection& process, const CountersSection* counters,
 void FillFindings(const std::vector<Finding>& findings,
                   google::protobuf::RepeatedPtrField<gpuexec::v1::ReportFinding>* messages);
 
+// report_proto_run.cc. `index_by_signature`: where the process's signatures stand in Report.signature. `other_device`:
+// a machine file is of another device.
+void FillExplanation(const RunExplanation& explanation, const std::map<uint32_t, uint32_t>& index_by_signature,
+                     bool other_device, gpuexec::v1::RunExplanationReport* message);
+
 // report_proto_devices.cc.
 void FillDevice(const DeviceSection& device, gpuexec::v1::ReportDevice* message);
 
@@ -38,7 +43,6 @@ void FillGroup(const Grouping& grouping, const KernelGroup& group, gpuexec::v1::
 
 // report_proto_ladder.cc.
 void FillLadder(const LadderRow& row, gpuexec::v1::SignatureReport* message);
-// `index_by_signature`: where the process's signatures stand in Report.signature.
 void FillCoverage(const LadderSection& section, const std::map<uint32_t, uint32_t>& index_by_signature,
                   gpuexec::v1::LadderCoverage* message);
 

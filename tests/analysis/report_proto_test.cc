@@ -251,5 +251,25 @@ TEST(ReportProtoTest, SignaturesBeyondTheBoundAreCountedAndLeftOut) {
   EXPECT_THAT(message.signature(0).name(), SizeIs(kMaxReportNameLength));
 }
 
+TEST(ReportProtoTest, ListsOfAProcessAreBoundedAndSayHowLongTheyWere) {
+  Report report;
+  report.processes.emplace_back();
+  CountersSection& counters = report.counters.emplace_back();
+  counters.window_clocks.resize(kMaxReportWindows + 1);
+  counters.denied.resize(kMaxReportDenials + 2);
+  counters.graphs.resize(kMaxReportGraphs + 3);
+  counters.graphs[0].kernels.resize(kMaxReportGraphKernels + 4);
+  const pb::Report message = ReportMessage(report, nullptr);
+  const pb::CounterReport& written = message.process(0).counters();
+  EXPECT_EQ(static_cast<size_t>(written.window_clocks_size()), kMaxReportWindows);
+  EXPECT_EQ(written.window_clocks_count(), kMaxReportWindows + 1);
+  EXPECT_EQ(static_cast<size_t>(written.denied_size()), kMaxReportDenials);
+  EXPECT_EQ(written.denied_count(), kMaxReportDenials + 2);
+  EXPECT_EQ(static_cast<size_t>(message.graph_size()), kMaxReportGraphs);
+  EXPECT_EQ(message.graph_count(), kMaxReportGraphs + 3);
+  EXPECT_EQ(static_cast<size_t>(message.graph(0).kernel_size()), kMaxReportGraphKernels);
+  EXPECT_EQ(message.graph(0).distinct_kernel_count(), kMaxReportGraphKernels + 4);
+}
+
 }  // namespace
 }  // namespace gx::analysis
