@@ -81,13 +81,16 @@ std::string Csv(const Report& report, const std::vector<Section>& sections) {
   return Named(sections, Section::kSamples) ? ReportSamplesCsv(report) : ReportCsv(report);
 }
 
-// False: it was meant to be written and could not be. The one beside a trace is a convenience, so that is no failure.
+// Of everything, whatever the text is to show. False: it was meant to be written and could not be. The one beside a
+// trace is a convenience, so that is no failure.
 bool WriteWholeReport(const std::vector<TraceModel>& models, const AnalyzeOptions& options,
-                      const std::optional<MachinesOfDevices>& machines) {
+                      const ReportRequest& request) {
   const bool beside = options.report_file.empty();
   if (options.no_report_file || (beside && models.size() > 1)) return true;
-  ReportRequest whole;
-  whole.ladder_machines = machines;
+  ReportRequest whole = BySignature(request);
+  whole.sort = SortKey::kTotal;
+  whole.top = 0;
+  whole.filter = NameFilter();
   const std::string path = beside ? ReportPathBeside(models.front().path) : options.report_file;
   const absl::Status status = WriteReportFile(path, ReportMessage(BuildReport(models, whole), nullptr));
   if (status.ok()) return true;
@@ -180,7 +183,7 @@ int RunAnalyze(const std::vector<std::string>& arguments) {
     request.ladder_machines = *std::move(machines);
   }
   // First: whoever reads the text may not read all of it.
-  if (!WriteWholeReport(models, *options, request.ladder_machines)) return kExitUnreadable;
+  if (!WriteWholeReport(models, *options, request)) return kExitUnreadable;
   const Report report = BuildReport(models, request);
   for (const OutputFormat format : options->formats) {
     const bool several = options->formats.size() > 1;

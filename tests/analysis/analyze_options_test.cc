@@ -70,6 +70,17 @@ TEST(AnalyzeOptionsTest, TheLadderHasAMachineFile) {
   ExpectUsageError({"--machine", "", "a.pb"}, "--machine: the name is empty");
 }
 
+TEST(AnalyzeOptionsTest, TheReportFileIsNamedOrLeftOut) {
+  const auto options = ParseAnalyzeOptions({"a.pb"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->report_file, "");
+  EXPECT_FALSE(options->no_report_file);
+  EXPECT_EQ(ParseAnalyzeOptions({"--report", "r.pb", "a.pb"})->report_file, "r.pb");
+  EXPECT_TRUE(ParseAnalyzeOptions({"--no-report", "a.pb"})->no_report_file);
+  ExpectUsageError({"--report", "", "a.pb"}, "--report: the name is empty");
+  ExpectUsageError({"--report", "r.pb", "--no-report", "a.pb"}, "--report and --no-report exclude each other");
+}
+
 TEST(AnalyzeOptionsTest, HelpNeedsNoTrace) {
   EXPECT_TRUE(ParseAnalyzeOptions({"--help"})->help);
   EXPECT_TRUE(ParseAnalyzeOptions({"-h"})->help);
