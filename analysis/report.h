@@ -29,8 +29,8 @@ struct Grouping {
   friend bool operator==(const Grouping&, const Grouping&) = default;
 };
 
-// Parts of the text, and the one table that CSV holds (of counters, samples or kernels). The ladder is text alone, and
-// only where it is named.
+// Parts of the text, and the one table that CSV holds (of counters, samples or kernels). The ladder is in the text only
+// where it is named.
 enum class Section { kLosses, kProvenance, kRun, kCounters, kSamples, kKernels, kLadder };
 
 enum class SortKey { kTotal, kCalls, kMedian, kMax, kOverlap, kName };
