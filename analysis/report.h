@@ -1,5 +1,5 @@
 // The report as plain data: everything that a rendering shows, computed. report_builder makes it, report_text,
-// report_json and report_csv write it down and compute nothing. Every string is printable (Printable was applied).
+// report_csv and report_proto write it down and compute nothing. Every string is printable (Printable was applied).
 #ifndef GPUEXEC_ANALYSIS_REPORT_H_
 #define GPUEXEC_ANALYSIS_REPORT_H_
 
