@@ -79,7 +79,9 @@ uint32_t SamplingWatchdog::Enter(SamplingCall call, uint64_t now_ns) noexcept {
   const uint64_t entry = now_ns << kSinceShift | uint64_t{static_cast<uint8_t>(call)} << kCallShift | kUsed;
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
     uint64_t held = slots_[slot].load(std::memory_order_relaxed);
-    if (held == 0 && slots_[slot].compare_exchange_strong(held, entry, std::memory_order_release)) return slot;
+    if (held != 0 || !slots_[slot].compare_exchange_strong(held, entry, std::memory_order_release)) continue;
+    if (wake_ != nullptr && SamplingCallLimitNs(call) == kSessionLimitNs) wake_->Signal();
+    return slot;
   }
   unwatched_.fetch_add(1, std::memory_order_relaxed);
   return kNone;

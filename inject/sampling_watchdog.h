@@ -10,6 +10,8 @@
 #include <optional>
 #include <string_view>
 
+#include "inject/futex.h"
+
 namespace gx::inject {
 
 enum class SamplingCall : uint8_t {
@@ -54,6 +56,8 @@ class SamplingWatchdog {
   // [MT] Sampling is over. Also settable by others.
   bool off() const noexcept { return off_.load(std::memory_order_acquire); }
   void TurnOff() noexcept { off_.store(true, std::memory_order_release); }
+  // Signalled when a call begins that builds a session, or takes one down. Before threads run.
+  void SetWake(Pulse* wake) noexcept { wake_ = wake; }
   // Whether any call is under way. [MT]
   bool busy() const noexcept;
   uint64_t unwatched() const noexcept { return unwatched_.load(std::memory_order_relaxed); }
@@ -63,6 +67,7 @@ class SamplingWatchdog {
   std::array<std::atomic<uint64_t>, kSlots> slots_ = {};
   std::atomic<uint64_t> unwatched_{0};
   std::atomic<bool> off_{false};
+  Pulse* wake_ = nullptr;
 };
 
 }  // namespace gx::inject

@@ -25,6 +25,7 @@
 #include "inject/cuda_api.h"
 #include "inject/cupti_api.h"
 #include "inject/dynamic_library.h"
+#include "inject/exit_order.h"
 #include "inject/flusher.h"
 #include "inject/function_table.h"
 #include "inject/graph_sampling.h"
@@ -74,8 +75,9 @@ constexpr uint64_t kCallersWaitNs = 100'000'000;
 constexpr uint64_t kSamplerWaitNs = 1'000'000'000;
 // More, while a call of ours is under way: the destructors of the library that it is in come next.
 constexpr uint64_t kSamplerCallWaitNs = 2'000'000'000;
-// How often calls that do not come back are looked for.
+// How often calls that do not come back are looked for; and while one is under way, for the order at exit.
 constexpr uint64_t kWatchPeriodNs = 100'000'000;
+constexpr uint64_t kExitOrderPeriodNs = 5'000'000;
 constexpr uint64_t kReplayWaitNs = 2'000'000'000;
 
 // What the sampling of hardware counters is made of; unused where GPUEXEC_COUNTERS=off.
@@ -335,13 +337,25 @@ void NoteLeftToRankZero(Session& session) {
   });
 }
 
+// Once: later calls return at once.
+void OnExit();
+
+ExitOrder& AtExit() {
+  static constinit ExitOrder order(OnExit);
+  return order;
+}
+
 // Whoever else calls CUPTI may be stuck with it, behind the call that is: this thread makes no such call.
 void RunWatch(Session& session) {
   Sampling& sampling = session.sampling;
+  bool was_busy = false;
   while (!sampling.watch_ends.load(std::memory_order_acquire)) {
     const uint32_t seen = sampling.watch_wake.count();
     sampling.sampler.Watch();
-    (void)sampling.watch_wake.WaitFor(seen, kWatchPeriodNs);
+    const bool busy = sampling.watchdog.busy() && !AtExit().exhausted();
+    if (busy || was_busy) (void)AtExit().Renew();
+    was_busy = busy;
+    (void)sampling.watch_wake.WaitFor(seen, busy ? kExitOrderPeriodNs : kWatchPeriodNs);
   }
 }
 
@@ -402,6 +416,8 @@ void EndSession(uint32_t reason) {
 }
 
 void OnExit() {
+  static constinit std::atomic<bool> begun{false};
+  if (begun.exchange(true)) return;
   Guarded([] { EndSession(kReasonExit); });
 }
 
@@ -736,6 +752,7 @@ void StartSession() {
     (void)session.cupti.cuptiUnsubscribe(session.subscriber);
     return;
   }
+  session.sampling.watchdog.SetWake(&session.sampling.watch_wake);
   session.sampling.on = session.sampling.on && StartThread(ThreadMain<RunWatch>, "gpuexec-watch", &session) &&
                         StartThread(ThreadMain<RunSampler>, "gpuexec-sampler", &session);
   if (session.config.nvml) (void)StartThread(ThreadMain<RunNvml>, "gpuexec-nvml", &session);
@@ -743,7 +760,7 @@ void StartSession() {
   g_state.compare_exchange_strong(starting, State::kCapturing);
   session.router.EnableCallbacks(session.subscriber, session.sampling.on);
   if (!starts_off) session.recording.Switch(true);
-  std::atexit(OnExit);
+  (void)AtExit().Renew();
   if (session.config.yield) WatchForOtherClients();
   LogStart("gpuexec %s records to %s (CUPTI %s at %s)", kVersion, session.config.output.c_str(),
            CuptiVersionText(session.cupti.version).c_str(), session.cupti.path.c_str());

@@ -12,6 +12,7 @@ namespace {
 
 namespace v1 = gpuexec::v1;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class ProcessEnd : public CaptureTest {};
@@ -106,6 +107,18 @@ TEST_F(ProcessEnd, AProcessThatNeverUsesTheDeviceIsNotFlushed) {
   EXPECT_EQ(capture.result.exit_code, 0);
   EXPECT_THAT(capture.log.Of("cupti", "function", "cuptiActivityFlushAll"), IsEmpty());
   EXPECT_FALSE(capture.trace.exists) << "the file is made at the first launch";
+}
+
+// The library's own destructors, which were registered while the program ran, have to come after our end: the fakes log
+// a violation otherwise, for calls under way at that moment and for later ones.
+TEST_F(ProcessEnd, WhatASessionRegistersAtFirstUseIsDestroyedAfterIt) {
+  const Capture during = Run({"sampled", "ms=1300"}, {{"GPUEXEC_BUDGET", "off"}, {"FAKE_CUPTI_START_US", "1500000"}});
+  EXPECT_EQ(during.result.exit_code, 0);
+  ASSERT_THAT(during.log.Of("counters"), Not(IsEmpty())) << "a session was being opened, or nothing was tested";
+  ASSERT_TRUE(during.trace.trailer.has_value());
+  const Capture after = Run({"sampled", "ms=2500"}, {{"GPUEXEC_BUDGET", "off"}});
+  EXPECT_EQ(after.result.exit_code, 0);
+  EXPECT_THAT(after.trace.Complaints(), IsEmpty());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -66,6 +67,30 @@ void SpendTime(uint64_t microseconds) {
   timespec pause{static_cast<time_t>(microseconds / 1'000'000), static_cast<long>(microseconds % 1'000'000 * 1000)};
   nanosleep(&pause, nullptr);
 }
+
+// As the real library does, the first session to start registers what is destroyed at the program's end: later than a
+// tool that is loaded with it registered its own. A call that is then under way, or comes later, would crash.
+std::atomic<bool> library_ended{false};
+std::atomic<int> calls_under_way{0};
+
+void RegisterEnd() {
+  static const int registered = std::atexit([] {
+    library_ended.store(true);
+    if (calls_under_way.load() != 0) LogViolation("the library's end under a call of its Range Profiler API");
+  });
+  if (registered != 0) LogViolation("atexit failed");
+}
+
+class CallUnderWay {
+ public:
+  explicit CallUnderWay(const char* function) {
+    calls_under_way.fetch_add(1);
+    if (library_ended.load()) LogViolation(std::string(function) + " after the library's end");
+  }
+  ~CallUnderWay() { calls_under_way.fetch_sub(1); }
+  CallUnderWay(const CallUnderWay&) = delete;
+  CallUnderWay& operator=(const CallUnderWay&) = delete;
+};
 
 struct Range {
   std::string name;
@@ -192,7 +217,9 @@ class RangeProfilers {
   CUptiResult Start(RangeObject* object) {
     if (object->setup == nullptr || object->started) return CUPTI_ERROR_INVALID_OPERATION;
     FindDriver()->wait_context_idle(object->context);
-    SpendTime(GetScenario().counter_start_us);
+    SpendTime(GetScenario().counter_start_us / 2);
+    RegisterEnd();
+    SpendTime(GetScenario().counter_start_us / 2);
     std::lock_guard lock(mutex_);
     object->started = true;
     object->ranges.clear();
@@ -443,6 +470,7 @@ bool ReadCounterData(const uint8_t* image, size_t image_bytes, size_t range_inde
 using namespace gx::fakes;  // NOLINT: the rest of this file is the C interface.
 
 #define GX_BEGIN_COUNTERS(name, type)                                                                      \
+  const CallUnderWay under_way(#name);                                                                     \
   if (params == nullptr || params->structSize != type##_STRUCT_SIZE) return CUPTI_ERROR_INVALID_PARAMETER; \
   if (const CUptiResult refused = BeginCountedCall(#name, true); refused != CUPTI_SUCCESS) return refused; \
   if (FindDriver() == nullptr) return CUPTI_ERROR_NOT_INITIALIZED;
