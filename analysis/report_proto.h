@@ -23,8 +23,8 @@ inline constexpr size_t kMaxReportGraphKernels = 256;
 // Clocks of windows, and denials, of a process.
 inline constexpr size_t kMaxReportWindows = 4096;
 inline constexpr size_t kMaxReportDenials = 4096;
-// Characters; longer names are cut and marked with "...".
-inline constexpr size_t kMaxReportNameLength = 4096;
+// Characters; longer names are cut and marked with "...". PyTorch has names of 5,114.
+inline constexpr size_t kMaxReportNameLength = 32768;
 
 // `by_signature`: Grouping{.signature = true} alone. `grouped`: the same traces in another grouping; null: none.
 gpuexec::v1::Report ReportMessage(const Report& by_signature, const Report* grouped);
