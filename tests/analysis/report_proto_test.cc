@@ -195,6 +195,123 @@ TEST(ReportProtoTest, WithoutUsefulWorkThereIsNoBoundAndNoResidual) {
   EXPECT_EQ(ladder.rung(1).binding(), "issue");
 }
 
+// One signature, number 7 of its trace, with a ladder.
+Report OneLadder() {
+  Report report;
+  report.processes.emplace_back();
+  report.kernels.emplace_back();
+  report.kernels.emplace_back().signature = 7;
+  report.kernel_groups_matched = 2;
+  LadderSection& section = report.ladders.emplace_back();
+  LadderRow& row = section.rows.emplace_back();
+  row.signature = 7;
+  row.ladder.time_ns = 100;
+  row.ladder.terms[0] = {.ns = 100, .term_class = model::TermClass::kProven};
+  row.whole_ns[0] = 100;
+  TermEvidence& counted = row.evidence[0].emplace_back();
+  counted.is_measured = true;
+  counted.source = "dram__bytes.sum";
+  counted.group = "light+";
+  counted.window_ids = {2, 5};
+  counted.sample_count = 3;
+  row.evidence[0].emplace_back().source = "machine file";
+  row.intervals.emplace();
+  row.intervals->terms[0] = {.low = 90, .high = 110};
+  LadderWhatIf& what_if = row.what_ifs.emplace_back();
+  what_if.change = "coalesced";
+  what_if.time_ns = 80;
+  what_if.interval_ns = model::Interval{.low = 70, .high = 90};
+  what_if.saved_ns = 20;
+  what_if.saved_run_ns = 2000;
+  what_if.binding = "dram";
+  row.what_ifs.emplace_back().no_prediction = "a bound is above the time";
+  row.findings.emplace_back().text = "at its roof";
+  section.what_ifs = {{.row = 0, .what_if = 0}};
+  section.findings = {{.row = 0, .finding = 0}};
+  return report;
+}
+
+TEST(ReportProtoTest, TermsHaveTheirIntervalAndTheirEvidence) {
+  const pb::Report message = ReportMessage(OneLadder(), nullptr);
+  const pb::LadderTermReport& term = message.signature(1).ladder().term(0);
+  EXPECT_EQ(term.kind(), pb::LadderTermReport::KIND_USEFUL);
+  EXPECT_EQ(term.evidence_class(), pb::LadderTermReport::EVIDENCE_CLASS_PROVEN);
+  EXPECT_EQ(term.interval_ns().low_ns(), 90);
+  ASSERT_THAT(term.evidence(), SizeIs(2));
+  EXPECT_EQ(term.evidence(0).label(), pb::CLAIM_LABEL_LOCALLY_MEASURED);
+  EXPECT_EQ(term.evidence(0).source(), "dram__bytes.sum");
+  EXPECT_THAT(term.evidence(0).window_id(), ElementsAre(2u, 5u));
+  EXPECT_EQ(term.evidence(1).label(), pb::CLAIM_LABEL_UNMEASURED);
+}
+
+TEST(ReportProtoTest, WhatIfsWithoutAPredictionHaveNoFigures) {
+  const pb::Report message = ReportMessage(OneLadder(), nullptr);
+  ASSERT_THAT(message.signature(1).what_if(), SizeIs(2));
+  EXPECT_EQ(message.signature(1).what_if(0).saved_run_ns(), 2000);
+  EXPECT_EQ(message.signature(1).what_if(0).label(), pb::CLAIM_LABEL_ANALYTICAL);
+  EXPECT_FALSE(message.signature(1).what_if(1).has_time_ns());
+  EXPECT_EQ(message.signature(1).what_if(1).label(), pb::CLAIM_LABEL_UNMEASURED);
+  EXPECT_EQ(message.signature(1).what_if(1).no_prediction(), "a bound is above the time");
+}
+
+TEST(ReportProtoTest, RankedListsPointAtSignaturesOfTheReport) {
+  const pb::LadderCoverage ladders = ReportMessage(OneLadder(), nullptr).process(0).ladders();
+  ASSERT_THAT(ladders.what_if(), SizeIs(1));
+  EXPECT_EQ(ladders.what_if(0).signature_index(), 1u);
+  EXPECT_EQ(ladders.what_if(0).index(), 0u);
+  EXPECT_THAT(ladders.finding(), SizeIs(1));
+  // A row that was left out is pointed at by nothing.
+  Report report = OneLadder();
+  report.kernels.pop_back();
+  EXPECT_THAT(ReportMessage(report, nullptr).process(0).ladders().what_if(), IsEmpty());
+}
+
+TEST(ReportProtoTest, ModesStandBesideTheFiguresOfTheOneThatIsShown) {
+  Report report = OneLadder();
+  LadderRow& row = report.ladders[0].rows[0];
+  row.modes.resize(2);
+  row.modes[0].launch_ratio = 0.25;
+  row.modes[1].launch_ratio = 0.75;
+  row.modes[1].is_counted = true;
+  row.modes[1].ladder.time_ns = 100;
+  row.mode = 1;
+  const pb::Report message = ReportMessage(report, nullptr);
+  const pb::LadderReport& ladder = message.signature(1).ladder();
+  ASSERT_THAT(ladder.mode(), SizeIs(2));
+  EXPECT_EQ(ladder.mode_index(), 1u);
+  EXPECT_FALSE(ladder.mode(0).is_counted());
+  EXPECT_EQ(ladder.mode(1).ladder().time_ns(), 100);
+}
+
+TEST(ReportProtoTest, ARunIsExplainedUnderLabelsAndPointsAtItsSignatures) {
+  Report report = OneLadder();
+  RunExplanation& explanation = report.processes[0].explanation;
+  explanation.idle.emplace_back().span_ns = 10;
+  IdleCauseRow& cause = explanation.idle[0].causes.emplace_back();
+  cause.id = "host_late";
+  cause.total_ns = 4;
+  explanation.launches.verdict = LaunchBound::kPartly;
+  explanation.launches.graph = GraphSaving{.low_ns = 1, .high_ns = 2, .gap_count = 1, .node_ns = 1};
+  FusablePair& pair = explanation.fusable.emplace_back();
+  pair.producer_signature = 7;
+  pair.consumer_signature = 8;
+  pair.saved_run_ns = 5;
+  explanation.tensor.emplace().paths.emplace_back().flops = 1e9;
+  explanation.coverage.emplace().main_ratio = 0.96;
+  explanation.findings.emplace_back().saved_ns = 3;
+  const pb::Report message = ReportMessage(report, nullptr);
+  const pb::RunExplanationReport& run = message.process(0).run().explanation();
+  EXPECT_EQ(run.launches().verdict(), pb::LaunchVerdictReport::VERDICT_PARTLY);
+  EXPECT_EQ(run.idle(0).cause(0).id(), "host_late");
+  EXPECT_EQ(run.fusable(0).producer_index(), 1u);
+  EXPECT_FALSE(run.fusable(0).has_consumer_index());
+  EXPECT_EQ(run.tensor().path(0).theoretical().label(), pb::CLAIM_LABEL_UNMEASURED);
+  EXPECT_EQ(run.finding(0).saved_ns(), 3);
+  std::vector<std::string> found;
+  Unlabelled(message, "report", pb::CLAIM_LABEL_UNSPECIFIED, &found);
+  EXPECT_THAT(found, IsEmpty());
+}
+
 TEST(ReportProtoTest, OfManyDurationsSixtyFourStandForAll) {
   const pb::TimingReport timing = MessageOf({Kernels(400)}).signature(0).timing();
   EXPECT_EQ(timing.basis(), pb::TimingReport::BASIS_CLEAN);
