@@ -94,6 +94,7 @@ void RunDefect(CaseRun& run) {
     GX_STEP(run.Launch(FusionDefectScaleKernel, shape, nullptr, device_in.data(), scaled.data()));
     GX_STEP(run.Launch(FusionDefectClampKernel, shape, nullptr, scaled.data(), clamped.data()));
     GX_STEP(run.Launch(FusionDefectShiftKernel, shape, nullptr, clamped.data(), device_out.data()));
+    GX_STEP(WaitForLaunches(run, r));
   }
   Check(run, in, device_out);
 }

@@ -14,6 +14,10 @@ bool ExpectOnPaper(CaseRun& run, const std::optional<Expectation>& paper, std::s
   return true;
 }
 
+bool WaitForLaunches(CaseRun& run, uint64_t r) {
+  return (r + 1) % kLaunchesAhead != 0 || run.Ok(cudaDeviceSynchronize(), "waiting for the launches queued");
+}
+
 void CheckFloats(CaseRun& run, std::string_view what, const std::vector<float>& got,
                  const std::function<double(uint64_t)>& reference, double tolerance) {
   run.CheckValues(

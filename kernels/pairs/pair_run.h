@@ -21,11 +21,18 @@ inline constexpr uint64_t kCheckedEvery = 61;
 // States the answer on paper. Where there is none, that is a failure that names the sizes which the case takes.
 [[nodiscard]] bool ExpectOnPaper(CaseRun& run, const std::optional<Expectation>& paper, std::string_view sizes);
 
+// Launches that a case queues before it waits for the device. Without a limit the driver queues about a thousand, half
+// a second of these kernels: counters wait for an idle device, and give up on that.
+inline constexpr uint64_t kLaunchesAhead = 16;
+
+// After launch `r`, from 0: waits for the device where it is the last of kLaunchesAhead.
+[[nodiscard]] bool WaitForLaunches(CaseRun& run, uint64_t r);
+
 // run.repeat() launches on the default stream.
 template <typename... Params, typename... Args>
 [[nodiscard]] bool LaunchRepeatedly(CaseRun& run, void (*kernel)(Params...), const LaunchShape& shape, Args... args) {
   for (uint64_t r = 0; r < run.repeat(); ++r) {
-    if (!run.Launch(kernel, shape, nullptr, args...)) return false;
+    if (!run.Launch(kernel, shape, nullptr, args...) || !WaitForLaunches(run, r)) return false;
   }
   return true;
 }

@@ -105,6 +105,7 @@ void Run(CaseRun& run, bool is_split) {
       GX_STEP(run.Launch(SplitKCureKernel, shape, nullptr, static_cast<uint32_t>(depth / kSplits), device_a.data(),
                          device_b.data(), parts.data()));
       GX_STEP(run.Launch(SplitKCureSumKernel, sum_shape, nullptr, parts.data(), device_c.data()));
+      GX_STEP(WaitForLaunches(run, r));
     }
   } else {
     const LaunchShape shape{dim3(kColumns / kBlockThreads), dim3(kBlockThreads)};

@@ -38,7 +38,8 @@ def print_table(rows, out=None):
 _FIGURES = ("bytes per kernel record", "driver's occupancy", "PyTorch's profiler", "stdout", "exit code", "ncu's shapes",
             "launches missing", "recorded launch, from", "bytes of the trace", "us per launch", "us added", "ms of", "ms added",
             "known answers", "outside 3 %", "median and largest difference", "kernels that differ", "times cheaper",
-            "seconds added", "GPU time", "step time", "mean step", "own time", "is denied")
+            "seconds added", "largest change", "what-if", "planted terms", "share of cases", "of the time", "GPU time", "step time",
+            "mean step", "own time", "is denied")
 
 
 def summarise(rows):
