@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analysis/machine_file.h"
+#include "analysis/manifest_bound.h"
 #include "analysis/name_filter.h"
 #include "analysis/report.h"
 #include "analysis/trace_model.h"
@@ -26,6 +27,8 @@ struct ReportRequest {
   size_t top = 0;
   // Over the full demangled name, as it is printed with --wide.
   NameFilter filter;
+  // R0 of the ladders that a manifest is of.
+  ManifestBounds manifest_bounds;
   // Absent: no ladder. A device that is not in it has no machine file.
   std::optional<MachinesOfDevices> ladder_machines;
 };

@@ -40,7 +40,7 @@ void AddKnown(absl::string_view name, std::vector<std::string>* known) {
   if (known->size() < kMaxKnown) known->push_back(Quoted(name));
 }
 
-absl::StatusOr<Roof> NoEmpiricalRoof(absl::string_view name) {
+absl::StatusOr<MachineRoof> NoEmpiricalRoof(absl::string_view name) {
   return absl::NotFoundError(absl::StrCat("a product has no empirical roof of ", Quoted(name)));
 }
 
@@ -155,7 +155,7 @@ void MachineModel::UseManifest(FaultLog* log) {
   if (missing_.empty()) budget_ = budget;
 }
 
-absl::StatusOr<Roof> MachineModel::ComputeRoofOfTable(absl::string_view path) {
+absl::StatusOr<MachineRoof> MachineModel::ComputeRoofOfTable(absl::string_view path) {
   const absl::StatusOr<model::RatePath> rate_path = model::ParseRatePath(path);
   if (!rate_path.ok()) return rate_path.status();
   model::PeakInput input{.path = *rate_path};
@@ -182,10 +182,10 @@ absl::StatusOr<Roof> MachineModel::ComputeRoofOfTable(absl::string_view path) {
       absl::StrCat("theoretical, ", rate, "; ",
                    SourceText(peak->operations_per_clock_per_sm.source,
                               peak->source_kind.value_or(model::SourceKind::kUnsourced), peak->conflict, peak->note)));
-  return Roof{peak->operations_per_second, CeilingKind::kTheoretical};
+  return MachineRoof{peak->operations_per_second, CeilingKind::kTheoretical};
 }
 
-absl::StatusOr<Roof> MachineModel::ComputeRoof(absl::string_view path, v1::RoofKind kind) {
+absl::StatusOr<MachineRoof> MachineModel::ComputeRoof(absl::string_view path, v1::RoofKind kind) {
   if (device_ != nullptr) {
     return kind == v1::ROOF_KIND_EMPIRICAL ? NoEmpiricalRoof(path) : ComputeRoofOfTable(path);
   }
@@ -197,11 +197,11 @@ absl::StatusOr<Roof> MachineModel::ComputeRoof(absl::string_view path, v1::RoofK
     Remember(absl::StrCat("compute_roof ", path), absl::StrCat(ShortestDouble(roof.flops_per_second()), " FLOP/s"),
              Provenance::ORIGIN_MANIFEST,
              absl::StrCat(model::CeilingKindName(ceiling), roof.source().empty() ? "" : ", ", roof.source()));
-    return Roof{roof.flops_per_second(), ceiling};
+    return MachineRoof{roof.flops_per_second(), ceiling};
   }
   std::string table_too;
   if (limits_.has_value() && kind != v1::ROOF_KIND_EMPIRICAL) {
-    absl::StatusOr<Roof> roof = ComputeRoofOfTable(path);
+    absl::StatusOr<MachineRoof> roof = ComputeRoofOfTable(path);
     if (roof.ok()) return roof;
     table_too = absl::StrCat("; the table of peaks: ", roof.status().message());
   }
@@ -209,7 +209,7 @@ absl::StatusOr<Roof> MachineModel::ComputeRoof(absl::string_view path, v1::RoofK
                                           known.empty() ? "none" : absl::StrJoin(known, ", "), table_too));
 }
 
-absl::StatusOr<Roof> MachineModel::MemoryRoof(absl::string_view level, v1::RoofKind kind) {
+absl::StatusOr<MachineRoof> MachineModel::MemoryRoof(absl::string_view level, v1::RoofKind kind) {
   const std::string name = absl::StrCat("memory_roof ", level);
   if (device_ == nullptr) {
     std::vector<std::string> known;
@@ -219,7 +219,7 @@ absl::StatusOr<Roof> MachineModel::MemoryRoof(absl::string_view level, v1::RoofK
       const CeilingKind ceiling = KindFrom(roof.kind());
       Remember(name, absl::StrCat(ShortestDouble(roof.bytes_per_second()), " B/s"), Provenance::ORIGIN_MANIFEST,
                absl::StrCat(model::CeilingKindName(ceiling), roof.source().empty() ? "" : ", ", roof.source()));
-      return Roof{roof.bytes_per_second(), ceiling};
+      return MachineRoof{roof.bytes_per_second(), ceiling};
     }
     return absl::NotFoundError(absl::StrCat("level ", Quoted(level), ": machine.memory_roof has ",
                                             known.empty() ? "none" : absl::StrJoin(known, ", ")));
@@ -230,7 +230,7 @@ absl::StatusOr<Roof> MachineModel::MemoryRoof(absl::string_view level, v1::RoofK
     Remember(name, absl::StrCat(ShortestDouble(device_->memory_bytes_per_second), " B/s"), Provenance::ORIGIN_DEVICE,
              absl::StrCat("theoretical, at the pins; ",
                           SourceText(device_->source, device_->source_kind, device_->conflict, device_->note)));
-    return Roof{device_->memory_bytes_per_second, CeilingKind::kTheoretical};
+    return MachineRoof{device_->memory_bytes_per_second, CeilingKind::kTheoretical};
   }
   std::optional<model::OnChipMemory> memory;
   if (level == "l1") memory = model::OnChipMemory::kL1Load;
@@ -248,7 +248,7 @@ absl::StatusOr<Roof> MachineModel::MemoryRoof(absl::string_view level, v1::RoofK
            absl::StrCat(model::CeilingKindName(rate->kind), ", ", FormatDecimal(rate->bytes_per_clock, 3),
                         " B per clock", rate->per_sm ? " and SM" : "", " at ", FormatHz(device_->boost_clock_hz), "; ",
                         SourceText(rate->source, rate->source_kind, rate->conflict, rate->note)));
-  return Roof{per_second, rate->kind};
+  return MachineRoof{per_second, rate->kind};
 }
 
 }  // namespace gx::analysis

@@ -24,7 +24,7 @@
 namespace gx::analysis {
 
 // A rate of Machine.compute_roof or memory_roof, or what stands for it.
-struct Roof {
+struct MachineRoof {
   double per_second = 0;
   model::CeilingKind kind = model::CeilingKind::kUnspecified;
 };
@@ -45,8 +45,8 @@ class MachineModel {
 
   // `kind`: unspecified takes the first. NotFound: not stated, or not known of the product; InvalidArgument: no product
   // has such a level.
-  absl::StatusOr<Roof> ComputeRoof(absl::string_view path, gpuexec::v1::RoofKind kind);
-  absl::StatusOr<Roof> MemoryRoof(absl::string_view level, gpuexec::v1::RoofKind kind);
+  absl::StatusOr<MachineRoof> ComputeRoof(absl::string_view path, gpuexec::v1::RoofKind kind);
+  absl::StatusOr<MachineRoof> MemoryRoof(absl::string_view level, gpuexec::v1::RoofKind kind);
 
   // Where every value is from that was asked for so far, in the order of asking, once each.
   const std::vector<gpuexec::v1::Provenance>& provenance() const { return provenance_; }
@@ -54,7 +54,7 @@ class MachineModel {
  private:
   void UseProduct(FaultLog* log);
   void UseManifest(FaultLog* log);
-  absl::StatusOr<Roof> ComputeRoofOfTable(absl::string_view path);
+  absl::StatusOr<MachineRoof> ComputeRoofOfTable(absl::string_view path);
   void Remember(absl::string_view name, std::string value, gpuexec::v1::Provenance::Origin origin,
                 absl::string_view source);
 
