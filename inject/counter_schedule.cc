@@ -179,7 +179,9 @@ bool CounterSchedule::MayBegin(const ScheduleObservation& observation) noexcept 
   if (now_ns < timing_until_ns_) return false;
   const uint64_t first_seen_ns = first_seen_ns_.value_or(now_ns);
   const bool late = Minus(now_ns, first_seen_ns) >= options_.max_wait_for_timings_ns;
-  if (options_.timing && observation.needs.timed_ratio < options_.timed_ratio && !late) return false;
+  const bool timed = observation.needs.timed_ratio >= options_.timed_ratio &&
+                     observation.needs.timed_launch_ratio >= options_.timed_launch_ratio;
+  if (options_.timing && !timed && !late) return false;
   if (!first_round_over_) {
     return late || quiet_ns_ >= std::max(options_.min_quiet_ns, Minus(last_seen_ns_, loop_begin_ns_));
   }

@@ -3,14 +3,16 @@
 //
 // The rules, in this order:
 //  1. Nothing starts or ends while a capture is open, and no counter window begins outside the recorded region.
-//  2. Timings first: no counter window until the signatures that make up most of the GPU time have their clean timings
-//     and no new one has come for as long as the last one took to come (a loop has then been through twice), or until
-//     that has taken too long. Time in which nothing is launched does not count, and no window begins in it.
+//  2. Timings first: no counter window until the signatures that make up most of the GPU time, and most of the
+//  launches,
+//     have their clean timings and no new one has come for as long as the last one took to come (a loop has then been
+//     through twice), or until that has taken too long. Time in which nothing is launched does not count, and no window
+//     begins in it.
 //  3. Rounds: the groups that lack samples, one window each, in the order of collection at first, afterwards the one
 //     that lacks most, together with what its session can go on with. A change of group costs about 0.3 s, but for the
-//     one at hand, which comes next: windows are few, and stay open
-//     until their group is done or nothing more comes, also over waits for the budget. How long those may be depends:
-//     while kernels keep the device busy an open session costs nothing, otherwise launches may take longer in it.
+//     one at hand, which comes next: windows are few, and stay open until their group is done or nothing more comes,
+//     also over waits for the budget. How long those may be depends: while kernels keep the device busy an open session
+//     costs nothing, otherwise launches may take longer in it.
 //  4. After a round a timing window about as long as the round; another round only when what it would sample is worth
 //     it and has stopped growing, and then of the groups for which that holds; or when it has waited for a part of the
 //     run.
@@ -50,6 +52,7 @@ struct ScheduleOptions {
   uint64_t drain_ns = 100'000'000;
   // Rule 2: the share that must be timed, how long nothing new must have come at least, and how long all that may take.
   double timed_ratio = 0.90;
+  double timed_launch_ratio = 0.90;  // Likewise, of launches.
   // More than the time between two looks at the signatures. Only time in which the program launches counts, a gap of at
   // most so long with it.
   uint64_t min_quiet_ns = 300'000'000;

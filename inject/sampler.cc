@@ -51,7 +51,7 @@ constexpr double kFirstSharePercent = 98.5;
 // Of patched code in a session that counts something else first: each takes 2 ms of its opening, and a budget seldom
 // allows more of them at a time. Fewer in the first window, which is paid for in advance.
 constexpr uint32_t kMaxFirstNextPlaces = 64;
-constexpr uint32_t kMaxNextPlaces = 96;
+constexpr uint32_t kMaxNextPlaces = 128;
 // At the end of the program, and before a context goes.
 constexpr uint64_t kLastHoldNs = 300'000'000;
 

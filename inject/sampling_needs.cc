@@ -333,6 +333,8 @@ bool SamplingNeeds::Weigh(bool restart) noexcept {
   ++ranks_;
   order_.clear();
   total_ = 0;
+  uint64_t all_launches = 0;
+  uint64_t timed_launches = 0;
   bool news = false;
   for (uint32_t place = 0; place <= mask_; ++place) {
     Signature& signature = places_[place];
@@ -355,7 +357,10 @@ bool SamplingNeeds::Weigh(bool restart) noexcept {
     news = news || weight != signature.weight;
     signature.weight = weight;
     total_ += weight;
+    all_launches += launches;
+    if (signature.clean_timings.load(std::memory_order_relaxed) >= options_.clean_timings) timed_launches += launches;
   }
+  timed_launch_ratio_ = all_launches == 0 ? 1 : static_cast<double>(timed_launches) / static_cast<double>(all_launches);
   return news;
 }
 
@@ -404,6 +409,7 @@ SamplingNeeds::Summary SamplingNeeds::Summarise() noexcept {
       needs.share_ratio = std::min(1.0, needs.share_ratio + order_[i].share_ratio);
     }
   }
+  summary.timed_launch_ratio = timed_launch_ratio_;
   if (by_time_ && total_ != 0) {
     summary.known_time_ns = total_;
     summary.timed_ratio = timed / static_cast<double>(total_);

@@ -89,6 +89,9 @@ class SamplingNeeds {
     std::array<GroupSummary, kMaxSampledGroups> groups = {};
     uint32_t ranked = 0;     // Signatures in the top share.
     double timed_ratio = 0;  // Of the GPU time known so far: signatures with all their clean timings.
+    // Of the launches seen at the last Rank: those of signatures with all their clean timings. CUPTI 13.0 gathers
+    // records by the thread that launched: those of one thread come a buffer's time before those of another.
+    double timed_launch_ratio = 1;
     uint64_t known_time_ns = 0;
   };
 
@@ -237,6 +240,7 @@ class SamplingNeeds {
   uint32_t ranked_ = 0;
   uint32_t ranks_ = 0;  // Calls of Rank.
   uint64_t total_ = 0;
+  double timed_launch_ratio_ = 1;
   bool by_time_ = false;
   std::atomic<uint32_t> given_up_groups_{0};
   std::atomic<uint32_t> used_{0};

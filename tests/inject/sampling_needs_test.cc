@@ -348,6 +348,16 @@ TEST_F(SamplingNeedsTest, TellsHowMuchOfTheTimeHasItsCleanTimings) {
   EXPECT_DOUBLE_EQ(needs_.Summarise().timed_ratio, 1.0);
 }
 
+TEST_F(SamplingNeedsTest, TellsHowManyLaunchesAreOfSignaturesWithCleanTimings) {
+  EXPECT_DOUBLE_EQ(needs_.Summarise().timed_launch_ratio, 1) << "none is known to lack any";
+  Add(1, 1, 300, 30);
+  for (int i = 0; i < 10; ++i) (void)needs_.Find(2, 2);
+  EXPECT_DOUBLE_EQ(needs_.Summarise().timed_launch_ratio, 1) << "as of the last ranks";
+  needs_.Rank();
+  EXPECT_DOUBLE_EQ(needs_.Summarise().timed_launch_ratio, 0.75);
+  EXPECT_DOUBLE_EQ(needs_.Summarise().timed_ratio, 1) << "of the time that is known";
+}
+
 TEST_F(SamplingNeedsTest, LaunchesStandForTimeWhereNothingIsTimed) {
   uint32_t often = 0;
   for (int i = 0; i < 1000; ++i) often = needs_.Find(1, 1);

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "inject/counter_schedule.h"
@@ -26,6 +28,10 @@ struct SimulatedSignature {
   bool tensor = false;
   // Every range of it holds something else as well.
   bool always_void = false;
+  // Warp instructions of a launch; 0: not known, and a range of patched code costs what the program says.
+  double warp_instructions = 0;
+  // The thread that launches it: each has buffers of records of its own.
+  uint32_t thread = 0;
 };
 
 struct SimulatedProgram {
@@ -41,6 +47,16 @@ struct SimulatedProgram {
   uint64_t sass_range_ns = 13'000'000;
   // Groups whose sessions never start.
   uint32_t failing_groups = 0;
+  // Records come by the buffer of so many; 0: at once.
+  uint32_t records_a_buffer = 0;
+  // Sessions have places, of place_ns each beside rotation_ns, and groups (as bits) whose session goes on with
+  // `next_group`, for pass_ns; signatures for the first rounds are chosen as the library does.
+  bool has_places = false;
+  uint64_t place_ns = 2'000'000;
+  uint64_t pass_ns = 12'000'000;
+  uint32_t can_go_on = 0;
+  uint32_t next_group = 0;
+  double sass_ns_per_instruction = 0.25;
   // Nothing is recorded, a capture is open: from, to.
   std::optional<std::pair<uint64_t, uint64_t>> off_region;
   std::optional<std::pair<uint64_t, uint64_t>> capture;
@@ -112,8 +128,11 @@ class Simulator {
   bool Recording() const {
     return !program_.off_region || now_ns_ < program_.off_region->first || now_ns_ >= program_.off_region->second;
   }
-  uint64_t RangeNs() const {
-    return program_.kinds[step_.group] == GroupKind::kSass ? program_.sass_range_ns : program_.hardware_range_ns;
+  uint64_t RangeNs(const SimulatedSignature& signature) const {
+    if (program_.kinds[group_] != GroupKind::kSass) return program_.hardware_range_ns;
+    if (signature.warp_instructions == 0) return program_.sass_range_ns;
+    return program_.hardware_range_ns +
+           static_cast<uint64_t>(signature.warp_instructions * program_.sass_ns_per_instruction);
   }
 
   void Spend(uint64_t ns) {
@@ -125,15 +144,23 @@ class Simulator {
   void Launch(uint32_t signature, SimulatedRun* run) {
     ++run->launches;
     const SimulatedSignature& what = program_.signatures[signature];
+    const bool counts_launches = program_.records_a_buffer != 0 || (in_counters_ && Recording());
+    const uint32_t place = counts_launches ? needs_.Find(Key(signature), signature + 1) : SamplingNeeds::kNone;
     if (in_counters_ && Recording()) {
-      const uint32_t place = needs_.Find(Key(signature), signature + 1);
-      if (step_.ranges_allowed && !CaptureOpen() && ranges_in_step_ < step_.max_ranges &&
+      if (step_.ranges_allowed && HasPlace() && !CaptureOpen() && ranges_in_step_ < step_.max_ranges &&
           spent_in_step_ns_ < step_.cost_limit_ns && needs_.Wants(place, group_, rank_limit_) &&
           back_off_.MayTry(now_ns_)) {
         Sample(signature, place, run);
       }
-    } else if (Recording()) {
+    } else if (Recording() && program_.records_a_buffer == 0) {
       needs_.AddTime(Key(signature), what.duration_ns, true);
+    } else if (Recording()) {
+      std::vector<uint32_t>& buffer = buffers_[what.thread];
+      buffer.push_back(signature);
+      if (buffer.size() >= program_.records_a_buffer) {
+        for (const uint32_t record : buffer) needs_.AddTime(Key(record), program_.signatures[record].duration_ns, true);
+        buffer.clear();
+      }
     }
     Pass(what.duration_ns, run);
   }
@@ -155,10 +182,11 @@ class Simulator {
       ++drains_;
     }
     if (busy_ns != 0) busy_again_ns_ = now_ns_ + 2 * program_.runs_ahead_ns;
-    Spend(RangeNs());
-    range_total_ns_[is_sass()] += RangeNs();
-    ++range_count_[is_sass()];
     const SimulatedSignature& what = program_.signatures[signature];
+    Spend(RangeNs(what));
+    range_total_ns_[is_sass()] += RangeNs(what);
+    ++range_count_[is_sass()];
+    ++places_used_;
     if (what.always_void) {
       needs_.Record(place, group_, SampleOutcome::kVoid);
       return;
@@ -167,13 +195,37 @@ class Simulator {
     ++run->samples;
     if (!is_sass()) {
       needs_.Graduate(signature + 1);
-      if (what.tensor) needs_.SetTensorActive(place);
+      if (what.tensor) needs_.SetTensorActive(place, true, program_.has_places);
+      needs_.SetWarpInstructions(place, what.warp_instructions);
     } else if (!needs_.HasGraduated(signature + 1)) {
       broke_ = true;
     }
   }
 
   bool is_sass() const { return program_.kinds[group_] == GroupKind::kSass; }
+  bool HasPlace() const { return !program_.has_places || places_used_ < places_; }
+  bool MayGoOn() const { return in_counters_ && next_places_ != 0; }
+
+  // As the library does (sampler.cc).
+  void Rank() {
+    if (program_.has_places) {
+      needs_.SetSharePercent(options_.budget_ratio && !schedule_.most_is_done() ? 98.5 : 99);
+    }
+    needs_.Rank();
+    known_ = needs_.signatures();
+    next_rank_ns_ = now_ns_ + 250'000'000;
+  }
+  uint64_t OpenPlaces() {
+    if (!program_.has_places) return 0;
+    const uint32_t lacks = needs_.Summarise().groups[group_].ranges;
+    const bool first = schedule_.rotations() == 1;
+    places_ = SessionPlaces(first ? lacks + lacks / 3 : lacks);
+    const bool goes_on = (program_.can_go_on >> group_ & 1u) != 0;
+    const uint32_t next_lacks = goes_on ? needs_.WillLack(program_.next_group) : 0;
+    next_places_ = next_lacks == 0 ? 0 : std::min(SessionPlaces(next_lacks), first ? 64u : 128u);
+    places_used_ = 0;
+    return (places_ + next_places_) * program_.place_ns;
+  }
 
   // The program's own time goes by.
   void Pass(uint64_t ns, SimulatedRun* run) {
@@ -183,12 +235,13 @@ class Simulator {
   }
 
   void Observe(bool ending, SimulatedRun* run) {
-    if (now_ns_ >= next_rank_ns_ || needs_.signatures() != known_) {
-      needs_.Rank();
-      known_ = needs_.signatures();
-      next_rank_ns_ = now_ns_ + 250'000'000;
-    }
+    if (now_ns_ >= next_rank_ns_ || (needs_.signatures() != known_ && program_.records_a_buffer == 0)) Rank();
     ScheduleObservation seen;
+    if (program_.records_a_buffer != 0) seen.launches = run->launches;
+    seen.session_full = in_counters_ && !HasPlace();
+    seen.can_go_on = program_.can_go_on;
+    seen.next_group = program_.next_group;
+    if (MayGoOn()) seen.group_at_hand = program_.next_group;
     seen.now_ns = now_ns_;
     seen.cost_ns = cost_ns_;
     seen.samples = run->samples;
@@ -207,6 +260,20 @@ class Simulator {
     const uint64_t allowance_ns = schedule_.AllowanceNs(now_ns_);
     NoteNeeds(seen.needs, run);
     step_ = schedule_.Step(seen);
+    if (step_.action == ScheduleAction::kToTiming && MayGoOn()) {
+      const ScheduleStep next = schedule_.Step(seen);
+      if (next.action == ScheduleAction::kToCounters && next.group == program_.next_group) {
+        group_ = next.group;
+        places_ = std::exchange(next_places_, 0);
+        places_used_ = 0;
+        run->history += static_cast<char>('A' + group_);
+        Rotate(program_.pass_ns);
+        Rank();
+        step_ = {.group = group_, .next_ns = now_ns_};
+      } else if (next.action == ScheduleAction::kToCounters) {
+        schedule_.NotOpened();
+      }
+    }
     ranges_in_step_ = 0;
     spent_in_step_ns_ = 0;
     for (uint32_t group = 0; group < program_.kinds.size(); ++group) {
@@ -230,7 +297,7 @@ class Simulator {
         group_ = step_.group;
         in_counters_ = true;
         run->history += static_cast<char>('a' + group_);
-        Rotate(program_.rotation_ns * 9 / 10);
+        Rotate(program_.rotation_ns * 9 / 10 + OpenPlaces());
         if ((program_.failing_groups >> group_ & 1u) != 0) ++failures_;
         break;
       case ScheduleAction::kToTiming:
@@ -238,6 +305,7 @@ class Simulator {
         if (seen.capture_open) broke_ = true;
         if (was_in_counters) {
           in_counters_ = false;
+          next_places_ = 0;
           Rotate(program_.rotation_ns / 10);
           ++rotations_;
         } else if (step_.action == ScheduleAction::kToTiming) {
@@ -286,6 +354,10 @@ class Simulator {
   uint64_t drain_total_ns_ = 0;
   uint64_t range_total_ns_[2] = {};
   uint64_t range_count_[2] = {};
+  std::map<uint32_t, std::vector<uint32_t>> buffers_;  // Records of each thread, as signatures.
+  uint32_t places_ = 0;                                // Of the open session, and of its other group.
+  uint32_t next_places_ = 0;
+  uint32_t places_used_ = 0;
 };
 
 }  // namespace gx::inject
