@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "analysis/model/ladder_resource.h"
 #include "analysis/model/ladder_stalls.h"
+#include "analysis/model/peaks.h"
 
 namespace gx::analysis {
 namespace pb = gpuexec::v1;
@@ -22,6 +23,8 @@ using model::ResourceKind;
 constexpr double kLanes = 32;
 // Tensor pipe cycles of one packed half-precision warp instruction: 2,048 of 1,024 on an H200.
 constexpr double kTensorCyclesPerPackedHalf = 2;
+// Dense operands never take fewer pipe cycles than their rate says; sparse ones take half. In between: sparse.
+constexpr double kSparseRatio = 1.25;
 // Bytes that one wavefront of L1 or shared memory moves.
 constexpr double kWavefrontBytes = 128;
 
@@ -55,22 +58,27 @@ constexpr CountedResource kResources[] = {
 struct TensorType {
   absl::string_view source;
   pb::CeilingResource resource;
+  model::RatePath rate;
 };
 constexpr TensorType kTensorTypes[] = {
-    {"src_bf16", pb::CEILING_RESOURCE_TENSOR_BF16}, {"src_fp16", pb::CEILING_RESOURCE_TENSOR_FP16},
-    {"src_tf32", pb::CEILING_RESOURCE_TENSOR_TF32}, {"src_fp8", pb::CEILING_RESOURCE_TENSOR_FP8},
-    {"src_int8", pb::CEILING_RESOURCE_TENSOR_INT8}, {"src_fp64", pb::CEILING_RESOURCE_TENSOR_FP64},
+    {"src_bf16", pb::CEILING_RESOURCE_TENSOR_BF16, model::kTensorBf16Fp32},
+    {"src_fp16", pb::CEILING_RESOURCE_TENSOR_FP16, model::kTensorFp16Fp32},
+    {"src_tf32", pb::CEILING_RESOURCE_TENSOR_TF32, model::kTensorTf32Fp32},
+    {"src_fp8", pb::CEILING_RESOURCE_TENSOR_FP8, model::kTensorFp8Fp32},
+    {"src_int8", pb::CEILING_RESOURCE_TENSOR_INT8, model::kTensorInt8Int32},
+    {"src_fp64", pb::CEILING_RESOURCE_TENSOR_FP64, model::kTensorFp64Fp64},
 };
 
 class Builder {
  public:
-  explicit Builder(const LadderFacts& facts) : facts_(facts) {}
+  Builder(const LadderFacts& facts, CounterCorner corner) : facts_(facts), corner_(corner) {}
 
   absl::StatusOr<LadderEvidence> Build() {
     if (!(facts_.time_ns > 0)) {
       return absl::InvalidArgumentError(absl::StrCat("time_ns: got ", facts_.time_ns, ", expected above 0"));
     }
     evidence_.input.time_ns = facts_.time_ns;
+    if (!facts_.is_communication) evidence_.input.compulsory_ns = facts_.compulsory_ns;
     AddCalibration();
     const bool clocks_known = AddClocks();
     if (facts_.is_communication) {
@@ -99,13 +107,21 @@ class Builder {
     }
     return nullptr;
   }
+  // At the corner that is asked for. A clock or a peak is no count: it is the median at all of them.
+  double ValueOf(const CountedMetric& metric) const {
+    if (corner_ == CounterCorner::kMedian || absl::EndsWith(metric.name, ".per_second") ||
+        absl::EndsWith(metric.name, ".peak_sustained")) {
+      return metric.median;
+    }
+    return corner_ == CounterCorner::kLow ? metric.min : metric.max;
+  }
   std::optional<double> Find(absl::string_view name) const {
     const CountedMetric* metric = FindMetric(name);
-    return metric == nullptr ? std::nullopt : std::optional<double>(metric->median);
+    return metric == nullptr ? std::nullopt : std::optional<double>(ValueOf(*metric));
   }
   std::optional<double> FindIn(uint64_t group, absl::string_view name) const {
     for (const CountedMetric& metric : facts_.counters) {
-      if (metric.group == group && metric.name == name) return metric.median;
+      if (metric.group == group && metric.name == name) return ValueOf(metric);
     }
     return std::nullopt;
   }
@@ -186,7 +202,8 @@ class Builder {
   absl::Status AddResource(const CountedResource& counted) {
     const CountedMetric* sum = FindMetric(absl::StrCat(counted.metric, ".sum"));
     // At least what patched code counts in shared memory.
-    const CountedMetric shared{.group = 0, .name = "", .median = SharedWavefronts(), .min = 0};
+    const CountedMetric shared{
+        .group = 0, .name = "", .median = SharedWavefronts(), .min = SharedWavefronts(), .max = SharedWavefronts()};
     if (sum == nullptr && counted.kind == ResourceKind::kL1Data && shared.median > 0) {
       evidence_.notes.emplace_back("L1/shared data: wavefronts of shared memory alone, from patched code");
       sum = &shared;
@@ -198,8 +215,8 @@ class Builder {
       missing_.emplace_back(model::ResourceName(counted.kind));
       return absl::OkStatus();
     }
-    double count = sum->median;
-    if (counted.kind == ResourceKind::kDram && facts_.l2_cache_bytes.has_value() &&
+    double count = ValueOf(*sum);
+    if (counted.kind == ResourceKind::kDram && corner_ == CounterCorner::kMedian && facts_.l2_cache_bytes.has_value() &&
         count < 2 * static_cast<double>(*facts_.l2_cache_bytes)) {
       count = sum->min;
     }
@@ -261,12 +278,12 @@ class Builder {
       absl::string_view path = metric.name;
       if (!absl::StartsWith(path, "sm__ops_path_tensor_") || !absl::EndsWith(path, ".sum")) continue;
       path.remove_suffix(4);
-      const std::optional<double> peak = Peak(path);
+      const std::optional<double> peak = TensorPeak(path, metric);
       if (!peak.has_value()) {
         if (metric.median > 0) evidence_.notes.push_back(absl::StrCat("no peak of ", path, ": left out"));
         continue;
       }
-      const absl::StatusOr<double> work_ns = model::WorkNs(metric.median, *peak, evidence_.input.clocks.max_hz);
+      const absl::StatusOr<double> work_ns = model::WorkNs(ValueOf(metric), *peak, evidence_.input.clocks.max_hz);
       if (!work_ns.ok()) return Named(path, work_ns.status());
       if (longest.has_value() && longest->work_ns >= *work_ns) continue;
       longest = LadderResource{
@@ -278,6 +295,31 @@ class Builder {
       missing_.emplace_back(model::ResourceName(ResourceKind::kTensorOperations));
     }
     return absl::OkStatus();
+  }
+
+  // What CUPTI tells of wgmma paths on compute capability 9.0 is the rate of sparse operands, twice that of dense ones
+  // (1,081,344 a cycle on an H200, of which dense BF16 reaches 541,209 at most). The dense rate counts, but where the
+  // pipe was busy for fewer cycles than dense operands take.
+  std::optional<double> TensorPeak(absl::string_view path, const CountedMetric& operations) const {
+    const std::optional<double> peak = Peak(path);
+    if (!peak.has_value() || !facts_.compute_capability.has_value() || facts_.multiprocessor_count.value_or(0) == 0) {
+      return peak;
+    }
+    const auto sms = static_cast<double>(*facts_.multiprocessor_count);
+    for (const TensorType& type : kTensorTypes) {
+      if (!absl::StrContains(path, type.source)) continue;
+      const auto rate = model::FindRate(*facts_.compute_capability, model::ProductClass::kProfessional, type.rate);
+      if (!rate.ok()) return peak;
+      const double dense = rate->operations_per_clock_per_sm * sms;
+      const std::optional<double> cycles = FindIn(operations.group, "sm__pipe_tensor_cycles_active.sum");
+      const std::optional<double> cycles_peak = Peak("sm__pipe_tensor_cycles_active");
+      if (cycles.has_value() && cycles_peak.has_value() &&
+          ValueOf(operations) / dense > kSparseRatio * *cycles / *cycles_peak) {
+        return peak;
+      }
+      return std::min(*peak, dense);
+    }
+    return peak;
   }
 
   // Sustained over theoretical; a rate above the peak is the peak.
@@ -353,6 +395,8 @@ class Builder {
         model::ExcessOf(absl::MakeConstSpan(resources.data(), resources.size()), counted, requested);
     if (!excess.ok()) return excess.status();
     evidence_.excess = *std::move(excess);
+    evidence_.counted = counted;
+    evidence_.requested = requested;
     model::SetUseful(model::RatiosWithout(counted, requested, model::FactorSet::All()), &resources);
     return absl::OkStatus();
   }
@@ -408,15 +452,15 @@ class Builder {
       return;
     }
     if (const std::optional<double> mean = FindIn(max->group, "sm__cycles_active.avg"); mean.has_value()) {
-      evidence_.input.active = model::ActiveCycles{.max = std::max(max->median, *mean), .mean = *mean};
+      evidence_.input.active = model::ActiveCycles{.max = std::max(ValueOf(*max), *mean), .mean = *mean};
     }
     const CountedMetric* cycles = FindMetric("smsp__cycles_active.sum");
     if (cycles == nullptr || facts_.multiprocessor_count.value_or(0) == 0) return;
     const std::optional<double> issue = FindIn(cycles->group, "smsp__issue_active.sum");
     if (!issue.has_value()) return;
     constexpr double kSchedulersPerSm = 4;
-    evidence_.input.no_issue_cycles =
-        std::max(0.0, cycles->median - *issue) / (kSchedulersPerSm * static_cast<double>(*facts_.multiprocessor_count));
+    evidence_.input.no_issue_cycles = std::max(0.0, ValueOf(*cycles) - *issue) /
+                                      (kSchedulersPerSm * static_cast<double>(*facts_.multiprocessor_count));
   }
 
   void AddStalls() {
@@ -429,7 +473,7 @@ class Builder {
       if (stalled == nullptr) continue;
       const std::optional<double> active = FindIn(stalled->group, "sm__warps_active.sum");
       if (active.value_or(0) <= 0) continue;
-      shares.stalled[reason] = std::min(1.0, stalled->median / *active);
+      shares.stalled[reason] = std::min(1.0, ValueOf(*stalled) / *active);
       any = true;
     }
     if (!any) {
@@ -438,9 +482,10 @@ class Builder {
     }
     if (const CountedMetric* issued = FindMetric("smsp__inst_executed.sum"); issued != nullptr) {
       const std::optional<double> active = FindIn(issued->group, "sm__warps_active.sum");
-      if (active.value_or(0) > 0) shares.selected = std::min(1.0, issued->median / *active);
+      if (active.value_or(0) > 0) shares.selected = std::min(1.0, ValueOf(*issued) / *active);
     }
     if (!model::CheckWarpShares(shares).ok()) return;
+    evidence_.warp_shares = shares;
     double lambda = model::kAssumedLatencyRatio;
     if (const std::optional<double> counted = LatencyRatio(); counted.has_value()) {
       lambda = *counted;
@@ -448,6 +493,7 @@ class Builder {
       evidence_.input.assumes_unloaded_latency = true;
       evidence_.unmeasured.emplace_back("latency of a load: taken as unloaded (group lat and a machine file)");
     }
+    evidence_.latency_ratio = lambda;
     const model::StallShares no_issue = model::NoIssueShares(shares);
     evidence_.input.uncontended_ratio = model::UncontendedRatio(shares, lambda);
     evidence_.input.sync_ratio = model::SyncRatio(no_issue);
@@ -472,7 +518,7 @@ class Builder {
   std::optional<double> LatencyRatio() const {
     if (facts_.machine == nullptr) return std::nullopt;
     const CountedMetric* executed = FindMetric("sm__inst_executed_pipe_lsu_mem_lg_cmd_read.sum");
-    if (executed == nullptr || !(executed->median > 0)) return std::nullopt;
+    if (executed == nullptr || !(ValueOf(*executed) > 0)) return std::nullopt;
     const std::optional<double> pending = FindIn(executed->group, "sm__inst_pending_pipe_lsu_mem_lg_cmd_read.sum");
     const std::optional<double> sectors = Find("l1tex__t_sectors.sum");
     const std::optional<double> hits = Find("l1tex__t_sectors_lookup_hit.sum");
@@ -488,7 +534,7 @@ class Builder {
     constexpr double kSectorBytes = 32;
     const double miss = *l2_reads > 0 ? std::min(1.0, *dram_reads / (kSectorBytes * *l2_reads)) : 0;
     const absl::StatusOr<model::LatencyRatio> ratio =
-        model::ComputeLatencyRatio({.observed_cycles = *pending / executed->median,
+        model::ComputeLatencyRatio({.observed_cycles = *pending / ValueOf(*executed),
                                     .l1_cycles = *l1,
                                     .l2_cycles = *l2,
                                     .dram_cycles = *dram,
@@ -498,13 +544,23 @@ class Builder {
   }
 
   const LadderFacts& facts_;
+  const CounterCorner corner_;
   LadderEvidence evidence_;
   std::vector<std::string> missing_;
 };
 
 }  // namespace
 
-absl::StatusOr<LadderEvidence> BuildLadderInput(const LadderFacts& facts) { return Builder(facts).Build(); }
+absl::StatusOr<LadderEvidence> BuildLadderInput(const LadderFacts& facts, CounterCorner corner) {
+  return Builder(facts, corner).Build();
+}
+
+absl::string_view ResourceMetric(model::ResourceKind kind) noexcept {
+  for (const CountedResource& resource : kResources) {
+    if (resource.kind == kind) return resource.metric;
+  }
+  return "";
+}
 
 bool IsCommunicationName(absl::string_view mangled_name) {
   static constexpr absl::string_view kParts[] = {"nccl",          "nvshmem",        "deep_ep",         "mscclpp",

@@ -35,6 +35,16 @@ std::optional<Dim> ClusterOf(const pb::Signature& signature, const pb::FunctionA
   return std::nullopt;
 }
 
+LaunchResidency ResidencyOfLaunch(const TraceModel& model, const SignatureEntry& entry,
+                                  const pb::KernelAttributes* record, const LaunchConfiguration& launch) {
+  const auto device = model.devices.find(entry.definition.device_id());
+  return ResidencyOf({.launch = &launch,
+                      .signature = &entry.definition,
+                      .function = AttributesOf(model, entry),
+                      .record = record,
+                      .device = device == model.devices.end() ? nullptr : &device->second.attributes()});
+}
+
 }  // namespace
 
 LaunchConfiguration ConfigurationOf(const TraceModel& model, const SignatureEntry& entry, uint32_t attributes) {
@@ -68,13 +78,15 @@ LaunchConfiguration ConfigurationOf(const TraceModel& model, const SignatureEntr
     launch.shared_memory_executed_bytes = record->shared_memory_executed_bytes();
   }
   launch.cluster = ClusterOf(signature, function, record);
-  const auto device = model.devices.find(signature.device_id());
-  launch.residency = ResidencyOf({.launch = &launch,
-                                  .signature = &signature,
-                                  .function = function,
-                                  .record = record,
-                                  .device = device == model.devices.end() ? nullptr : &device->second.attributes()});
+  launch.residency = ResidencyOfLaunch(model, entry, record, launch);
   return launch;
+}
+
+LaunchResidency ResidencyWith(const TraceModel& model, const SignatureEntry& entry, uint32_t attributes,
+                              uint64_t registers_per_thread) {
+  LaunchConfiguration launch = ConfigurationOf(model, entry, attributes);
+  launch.registers_per_thread = registers_per_thread;
+  return ResidencyOfLaunch(model, entry, attributes == kNone ? nullptr : &model.attributes.at(attributes), launch);
 }
 
 void KeepCommon(LaunchConfiguration* kept, const LaunchConfiguration& other) {

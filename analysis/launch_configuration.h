@@ -12,6 +12,10 @@ namespace gx::analysis {
 // `attributes`: index of the kernel record's own values; kNone: no kernel of this signature has a record.
 LaunchConfiguration ConfigurationOf(const TraceModel& model, const SignatureEntry& entry, uint32_t attributes);
 
+// The residency of the same launch with other registers a thread.
+LaunchResidency ResidencyWith(const TraceModel& model, const SignatureEntry& entry, uint32_t attributes,
+                              uint64_t registers_per_thread);
+
 // Forgets what the two do not have in common.
 void KeepCommon(LaunchConfiguration* kept, const LaunchConfiguration& other);
 

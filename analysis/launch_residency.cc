@@ -11,6 +11,7 @@
 #include "analysis/model/compute_capability.h"
 #include "analysis/model/occupancy.h"
 #include "analysis/model/occupancy_exact.h"
+#include "analysis/model/occupancy_step_up.h"
 #include "analysis/model/sm_limits.h"
 #include "analysis/model/waves.h"
 
@@ -180,6 +181,17 @@ absl::StatusOr<model::ExactOccupancy> OccupancyOf(const ResidencyInput& facts, c
   return model::ComputeExactOccupancy(limits, *resources);
 }
 
+OneMoreBlock StepUpOf(const model::OccupancyStepUp& step) {
+  const auto unsigned_of = [](const std::optional<int64_t>& value) {
+    return value.has_value() && *value >= 0 ? std::optional<uint64_t>(static_cast<uint64_t>(*value)) : std::nullopt;
+  };
+  return {.is_possible = step.is_possible,
+          .threads_per_block = unsigned_of(step.threads_per_block_count),
+          .registers_per_thread = unsigned_of(step.registers_per_thread_count),
+          .shared_memory_bytes = unsigned_of(step.shared_memory_per_block_bytes),
+          .carveout_bytes = unsigned_of(step.carveout_bytes)};
+}
+
 }  // namespace
 
 LaunchResidency ResidencyOf(const ResidencyInput& facts) {
@@ -210,6 +222,7 @@ LaunchResidency ResidencyOf(const ResidencyInput& facts) {
     residency.next_blocks_per_sm = static_cast<uint64_t>(*occupancy->next_limit_blocks_count);
     residency.next_limiters = occupancy->next_limiters.ToString();
   }
+  residency.one_more_block = StepUpOf(model::ComputeOccupancyStepUp(*limits, *resources, *occupancy));
   const absl::Status waves = AddWaves(*facts.launch, *resources, &residency);
   if (!waves.ok()) residency.unavailable = absl::StrCat("waves: ", waves.message());
   return residency;
@@ -236,6 +249,7 @@ void KeepCommon(LaunchResidency* kept, const LaunchResidency& other) {
   keep(&kept->limiters, other.limiters);
   keep(&kept->next_limiters, other.next_limiters);
   keep(&kept->next_blocks_per_sm, other.next_blocks_per_sm);
+  keep(&kept->one_more_block, other.one_more_block);
   keep(&kept->slot_count, other.slot_count);
   keep(&kept->waves, other.waves);
   keep(&kept->tail_fill_ratio, other.tail_fill_ratio);

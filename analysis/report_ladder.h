@@ -12,7 +12,10 @@
 #include "analysis/model/ladder.h"
 #include "analysis/model/ladder_factors.h"
 #include "analysis/model/ladder_interval.h"
+#include "analysis/model/ladder_stalls.h"
 #include "analysis/model/ladder_terms.h"
+#include "analysis/model/ladder_top.h"
+#include "analysis/model/ladder_what_if.h"
 
 namespace gx::analysis {
 
@@ -21,30 +24,31 @@ struct TermEvidence {
   // False: it is missing, and `source` says what would supply it.
   bool is_measured = false;
   // "dram__bytes.sum", "machine file", "window clocks".
-  std::string source;
+  std::string source = {};
   // Of a metric: its group, the windows of its samples in ascending order, and how many samples there are.
-  std::string group;
-  std::vector<uint64_t> window_ids;
+  std::string group = {};
+  std::vector<uint64_t> window_ids = {};
   uint64_t sample_count = 0;
 };
 
 // One change, recomputed (analysis/model/ladder_changes.h): never a term subtracted.
 struct LadderWhatIf {
   // Stable, for programs: "coalesced", "no_conflicts", "no_spills", "no_divergence", "no_write_back_excess",
-  // "full_last_wave", "filled_device", "other_occupancy", "loads_in_flight", "barriers_split", "atomics_spread",
+  // "full_last_wave", "filled_device", "one_more_block", "other_occupancy",
+  // "loads_in_flight", "barriers_split", "atomics_spread",
   // "no_throttling".
-  std::string change;
+  std::string change = {};
   // What is changed, with what it needs: "2 blocks an SM instead of 1: 113 KiB of shared memory a block at most".
-  std::string text;
+  std::string text = {};
   // Why there is no prediction; empty: there is one, and the figures below are set.
-  std::string no_prediction;
-  std::optional<double> time_ns;
-  std::optional<model::Interval> interval_ns;
+  std::string no_prediction = {};
+  std::optional<double> time_ns = std::nullopt;
+  std::optional<model::Interval> interval_ns = std::nullopt;
   // Of a launch, and times the launches of the run; negative where the change makes it longer.
-  std::optional<double> saved_ns;
-  std::optional<double> saved_run_ns;
+  std::optional<double> saved_ns = std::nullopt;
+  std::optional<double> saved_run_ns = std::nullopt;
   // "dram": what binds afterwards; empty: waiting for latency does.
-  std::string binding;
+  std::string binding = {};
   bool without_latency = false;
   bool other_regime = false;
 };
@@ -52,12 +56,12 @@ struct LadderWhatIf {
 // One line in plain words, with its figures, and what can be done.
 struct LadderFinding {
   // Stable, for programs: "ladder.excess.uncoalesced", "ladder.at_roof".
-  std::string id;
-  std::string text;
+  std::string id = {};
+  std::string text = {};
   // Empty: nothing.
-  std::string advice;
+  std::string advice = {};
   // What it is worth over the run, as predicted: what findings are ordered by. Absent: no prediction.
-  std::optional<double> saved_run_ns;
+  std::optional<double> saved_run_ns = std::nullopt;
 };
 
 // One ladder, of all clean launches of a signature or of one mode of them.
@@ -68,11 +72,17 @@ struct LadderFigures {
   // Of ladder.terms, in their order: they sum to the time, which is whole here.
   std::array<int64_t, model::kTermCount> whole_ns = {};
   int64_t time_ns = 0;
+  // sm__cycles_active.max; 0: not counted.
+  double active_cycles = 0;
   // 95 % interval of the median, wider by a step of the clock and by what is not known of tracing; then of the terms,
   // from the corners (model/ladder_interval.h). Absent: a corner is no figure of a launch.
   std::optional<model::Interval> time_interval_ns;
   std::optional<model::LadderIntervals> intervals;
   std::optional<model::Excess> excess;
+  // Of uneven SMs and idle SMs together; absent where the launch or the active SMs are not known.
+  std::optional<model::IdleCauses> idle_causes;
+  // What a latency term consists of; absent without stall reasons.
+  std::optional<model::LatencyParts> latency_parts;
   // Of ladder.terms, in their order; empty for terms that this ladder does not have.
   std::array<std::vector<TermEvidence>, model::kTermCount> evidence;
   // Most time saved first; those without a prediction last.
@@ -101,6 +111,9 @@ struct LadderRow : LadderFigures {
   // "64x256".
   std::string grid;
   std::string block;
+  // What R0 is of: "manifest 'gemm-4096': dram". Empty: no manifest is of this signature, and the ladder has no R0. Its
+  // gap to R1 is the term TermKind::kAlgorithm.
+  std::string compulsory_source;
   // Of the process's kernel time.
   double share_ratio = 0;
   // Kernels of this signature with a record, and their time together: what savings of the run are of.
@@ -142,6 +155,8 @@ struct LadderSection {
   size_t process = 0;  // Index in Report::processes.
   // The machine file of each device, or that there is none; how they differ.
   std::vector<std::string> machine_lines;
+  // Of a manifest: its bound on each kernel that it is of, and what that rests on.
+  std::vector<std::string> manifest_lines;
   // Heaviest first, filtered, cut to the number asked for.
   std::vector<LadderRow> rows;
   size_t matched_count = 0;

@@ -357,10 +357,17 @@ std::string ReportText(const Report& report, const TextStyle& style) {
     out.Line("  none: no trace here says anything of hardware counters");
   }
   if (shown(Section::kKernels)) WriteKernels(report, style, &out);
-  if (named(Section::kLadder)) {
-    for (const LadderSection& ladders : report.ladders) {
-      heading("LADDER", report.processes[ladders.process]);
-      WriteLadders(ladders, style, &out);
+  const bool deep = named(Section::kLadder) || !report.filter.empty();
+  for (const LadderSection& ladders : report.ladders) {
+    if (!shown(Section::kLadder)) break;
+    const bool counted = std::any_of(report.counters.begin(), report.counters.end(), [&](const CountersSection& one) {
+      return one.process == ladders.process && one.sample_count > 0;
+    });
+    heading("LADDER", report.processes[ladders.process]);
+    if (counted || named(Section::kLadder)) {
+      WriteLadders(ladders, style, deep, &out);
+    } else {
+      out.Line("  none: no counters were sampled, so what bounds a kernel's time is unmeasured");
     }
   }
   return out.Take();

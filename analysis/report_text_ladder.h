@@ -8,7 +8,8 @@
 
 namespace gx::analysis {
 
-void WriteLadders(const LadderSection& section, const TextStyle& style, TextWriter* out);
+// `deep`: every row with rungs, intervals and evidence; else the heaviest rows, in short.
+void WriteLadders(const LadderSection& section, const TextStyle& style, bool deep, TextWriter* out);
 
 }  // namespace gx::analysis
 

@@ -1,5 +1,6 @@
 #include "analysis/model/ladder_modes.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/status/status.h"
@@ -17,14 +18,26 @@ double GapRatio(absl::Span<const double> sorted_ns, const TimeMode& left, const 
 
 // Too small to be a mode: the launches that it lacks are many. One that is left over joins a neighbour.
 void MergeSmall(absl::Span<const double> sorted_ns, std::vector<TimeMode>* modes) {
-  const double least = kModeShare * static_cast<double>(sorted_ns.size());
+  const auto all = static_cast<double>(sorted_ns.size());
+  std::vector<double> sums = {0};
+  for (const double ns : sorted_ns) sums.push_back(sums.back() + ns);
+  const auto is_small = [&](const TimeMode& mode) {
+    const double launches = static_cast<double>(mode.end - mode.begin) / all;
+    const double time = (sums[mode.end] - sums[mode.begin]) / sums.back();
+    return launches < kModeShare && (launches < kLeastModeShare || time < kModeTimeShare);
+  };
   while (modes->size() > 1) {
-    size_t smallest = 0;
-    for (size_t i = 1; i < modes->size(); ++i) {
-      if ((*modes)[i].end - (*modes)[i].begin < (*modes)[smallest].end - (*modes)[smallest].begin) smallest = i;
+    size_t smallest = modes->size();
+    for (size_t i = 0; i < modes->size(); ++i) {
+      if (!is_small((*modes)[i])) continue;
+      if (smallest < modes->size() &&
+          (*modes)[i].end - (*modes)[i].begin >= (*modes)[smallest].end - (*modes)[smallest].begin) {
+        continue;
+      }
+      smallest = i;
     }
+    if (smallest == modes->size()) return;
     const TimeMode small = (*modes)[smallest];
-    if (static_cast<double>(small.end - small.begin) >= least) return;
     bool joins_left = smallest > 0;
     if (smallest > 0 && smallest + 1 < modes->size()) {
       joins_left =
@@ -57,6 +70,44 @@ absl::StatusOr<std::vector<TimeMode>> FindTimeModes(absl::Span<const double> sor
     mode.median_ns = *SortedQuantile(sorted_ns.subspan(mode.begin, mode.end - mode.begin), 0.5);
   }
   return modes;
+}
+
+std::vector<TimeMode> SplitModesByWork(absl::Span<const double> sorted_ns, absl::Span<const TimeMode> modes,
+                                       std::vector<double> work_ns) {
+  const double least = kModeShare * static_cast<double>(sorted_ns.size());
+  std::sort(work_ns.begin(), work_ns.end());
+  std::vector<TimeMode> split;
+  for (const TimeMode& mode : modes) {
+    TimeMode rest = mode;
+    std::optional<double> last_ns;
+    for (const double ns : work_ns) {
+      // Of this mode, and of no other.
+      const std::optional<size_t> nearest = NearestMode(modes, ns);
+      if (!nearest.has_value() || modes[*nearest].begin != mode.begin) continue;
+      if (last_ns.has_value() && ns / *last_ns > kModeGapRatio) {
+        // The widest gap with a launch on either side of it between the two.
+        size_t cut = rest.begin;
+        double widest = 0;
+        for (size_t i = rest.begin + 1; i < rest.end; ++i) {
+          if (sorted_ns[i] < *last_ns || sorted_ns[i - 1] > ns) continue;
+          const double gap = sorted_ns[i] / sorted_ns[i - 1];
+          if (gap <= widest) continue;
+          widest = gap;
+          cut = i;
+        }
+        if (static_cast<double>(cut - rest.begin) >= least && static_cast<double>(rest.end - cut) >= least) {
+          split.push_back({.begin = rest.begin, .end = cut});
+          rest.begin = cut;
+        }
+      }
+      last_ns = ns;
+    }
+    split.push_back({.begin = rest.begin, .end = rest.end});
+  }
+  for (TimeMode& mode : split) {
+    mode.median_ns = SortedQuantile(sorted_ns.subspan(mode.begin, mode.end - mode.begin), 0.5).value_or(0);
+  }
+  return split;
 }
 
 std::optional<size_t> NearestMode(absl::Span<const TimeMode> modes, double sample_ns) {

@@ -29,7 +29,7 @@ constexpr uint64_t kStalls = 3;
 constexpr uint64_t kTensor = 4;
 
 void Count(LadderFacts* facts, uint64_t group, const std::string& name, double value) {
-  facts->counters.push_back({group, name, value, value});
+  facts->counters.push_back({.group = group, .name = name, .median = value, .min = value, .max = value});
 }
 
 // A device of 100 SMs at 2 GHz, 1,000 bytes of DRAM a cycle at 3 GHz, 1 issue a cycle and scheduler; a launch that

@@ -163,5 +163,71 @@ TEST(ReportLadderTest, WithoutARequestThereIsNone) {
   EXPECT_THAT(ReportText(report, {}), Not(HasSubstr("LADDER")));
 }
 
+TEST(ReportLadderTest, TheDefaultTextHasTheRunATableAndBars) {
+  const std::string text = ReportText(ReportOf({Kernels(1, 40, 1), kClocks, kSamples}), {});
+  EXPECT_THAT(text, HasSubstr("explained         160 us of kernel time, 100.0 % of all, has a ladder"));
+  EXPECT_THAT(text, HasSubstr("largest term above"));
+  EXPECT_THAT(text, HasSubstr("|##########  "));
+  EXPECT_THAT(text, HasSubstr("unmeasured  useful, excess work, uneven, ceiling gap"));
+  EXPECT_THAT(text, HasSubstr("no_throttling: "));
+}
+
+TEST(ReportLadderTest, WithoutCountersTheDefaultTextSaysSoInOneLine) {
+  const std::string text = ReportText(ReportOf({Kernels(1, 40, 1)}), {});
+  EXPECT_THAT(text,
+              HasSubstr("LADDER\n  none: no counters were sampled, so what bounds a kernel's time is unmeasured\n"));
+}
+
+TEST(ReportLadderTest, TermsNameTheirMetricsGroupWindowsAndSamples) {
+  const Report report = ReportOf({Kernels(1, 40, 1), kClocks, kSamples});
+  const LadderRow& row = report.ladders[0].rows[0];
+  const auto& work = row.evidence[static_cast<size_t>(model::TermKind::kWork)];
+  ASSERT_THAT(work, SizeIs(1));
+  EXPECT_TRUE(work[0].is_measured);
+  EXPECT_EQ(work[0].source, "smsp__inst_executed.sum");
+  EXPECT_EQ(work[0].group, "light+");
+  EXPECT_THAT(work[0].window_ids, ::testing::ElementsAre(2));
+  EXPECT_EQ(work[0].sample_count, 1);
+  const auto& sync = row.evidence[static_cast<size_t>(model::TermKind::kSync)];
+  ASSERT_FALSE(sync.empty());
+  EXPECT_FALSE(sync[0].is_measured);
+  EXPECT_EQ(sync[0].group, "st1");
+  EXPECT_THAT(LadderText(report), HasSubstr("smsp__inst_executed.sum (light+, 1 sample, window 2)"));
+}
+
+TEST(ReportLadderTest, TheRunSumsTermsOverAllLaunches) {
+  const Report report = ReportOf({Kernels(1, 40, 1), kClocks, kSamples});
+  const LadderRun& run = report.ladders[0].run;
+  EXPECT_EQ(run.ladder_ns, 160000);
+  EXPECT_DOUBLE_EQ(std::accumulate(run.terms_ns.begin(), run.terms_ns.end(), 0.0), 160000);
+  EXPECT_EQ(run.violation_ns, 0);
+  // 250 ns of 4,000 at the lower clock; nothing else is asked about.
+  const LadderRow& row = report.ladders[0].rows[0];
+  ASSERT_THAT(row.what_ifs, SizeIs(1));
+  EXPECT_EQ(row.what_ifs[0].change, "no_throttling");
+  ASSERT_TRUE(row.what_ifs[0].saved_ns.has_value());
+  EXPECT_GT(*row.what_ifs[0].saved_ns, 0);
+  EXPECT_DOUBLE_EQ(*row.what_ifs[0].saved_run_ns, *row.what_ifs[0].saved_ns * 40);
+}
+
+TEST(ReportLadderTest, DurationsWithModesGiveALadderEachAndSamplesJoinTheirOwn) {
+  // 40 launches of 4,000 ns, 40 of 16,000; the sample's 6,000 cycles are of the shorter ones.
+  std::string longer = Kernels(1, 40, 100);
+  for (size_t at = longer.find("duration_delta: 4000"); at != std::string::npos;
+       at = longer.find("duration_delta: 4000")) {
+    longer.replace(at, 20, "duration_delta: 9000");
+  }
+  const Report report = ReportOf({Kernels(1, 40, 1), longer, kClocks, kSamples});
+  ASSERT_THAT(report.ladders[0].rows, SizeIs(1));
+  const LadderRow& row = report.ladders[0].rows[0];
+  ASSERT_THAT(row.modes, SizeIs(2));
+  EXPECT_EQ(row.mode, 0);
+  EXPECT_EQ(row.time_ns, 4000);
+  EXPECT_TRUE(row.modes[0].is_counted);
+  EXPECT_FALSE(row.modes[1].is_counted);
+  EXPECT_DOUBLE_EQ(row.modes[1].ladder.UnexplainedNs(), 9000);
+  EXPECT_THAT(LadderText(report), HasSubstr("unmeasured: no counter sample is of it"));
+}
+
 }  // namespace
 }  // namespace gx::analysis

@@ -39,10 +39,40 @@ TEST(LadderModes, AGapWithEnoughLaunchesOnEitherSideSplits) {
 }
 
 TEST(LadderModes, AFewOutliersAreNoMode) {
-  const auto modes = FindTimeModes(Repeated({{100, 91}, {200, 5}, {400, 4}}));
+  const auto modes = FindTimeModes(Repeated({{100, 97}, {150, 2}, {300, 1}}));
   ASSERT_EQ(modes->size(), 1u);
   EXPECT_EQ((*modes)[0].end, 100u);
   EXPECT_EQ((*modes)[0].median_ns, 100);
+}
+
+TEST(LadderModes, FewLaunchesThatTakeMuchOfTheTimeAreAMode) {
+  // 5 % of launches, 25 % of the time.
+  const auto modes = FindTimeModes(Repeated({{100, 95}, {650, 5}}));
+  ASSERT_EQ(modes->size(), 2u);
+  EXPECT_EQ((*modes)[1].begin, 95u);
+  // One launch in a hundred is a straggler, however long it takes.
+  EXPECT_EQ(FindTimeModes(Repeated({{100, 99}, {9000, 1}}))->size(), 1u);
+}
+
+TEST(LadderModes, DifferentWorkSplitsAModeAtItsWidestGap) {
+  const std::vector<double> sorted = Repeated({{100, 30}, {105, 20}, {118, 20}, {125, 30}});
+  const auto modes = *FindTimeModes(sorted);
+  ASSERT_EQ(modes.size(), 1u);
+  const auto split = SplitModesByWork(sorted, modes, {126, 101});
+  ASSERT_EQ(split.size(), 2u);
+  EXPECT_EQ(split[0].end, 50u);
+  EXPECT_EQ(split[1].begin, 50u);
+  EXPECT_EQ(split[0].median_ns, 100);
+  EXPECT_EQ(split[1].median_ns, 125);
+}
+
+TEST(LadderModes, WorkOfTheSameDurationSplitsNothing) {
+  const std::vector<double> sorted = Repeated({{100, 50}, {110, 50}});
+  const auto modes = *FindTimeModes(sorted);
+  EXPECT_EQ(SplitModesByWork(sorted, modes, {100, 110}).size(), 1u);
+  EXPECT_EQ(SplitModesByWork(sorted, modes, {}).size(), 1u);
+  // Too few on one side of the gap.
+  EXPECT_EQ(SplitModesByWork(Repeated({{100, 97}, {110, 3}}), modes, {100, 120}).size(), 1u);
 }
 
 TEST(LadderModes, OutliersBetweenTwoModesJoinTheNearerOne) {
