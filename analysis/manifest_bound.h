@@ -44,8 +44,8 @@ using ManifestBounds = std::map<std::pair<size_t, uint32_t>, ManifestBound>;
 // be one case (IsSameCase), on one or several devices and in one or several traces.
 //
 // NotFound: no kernel. InvalidArgument: several cases; another device, kernel, launch or type of tensor operations than
-// the trace has; a part of the manifest that the model refuses. FailedPrecondition: no work is stated, or the rates of
-// the device are not known.
+// the trace has; a part of the manifest that the model refuses, or a rate that the device does not tell.
+// FailedPrecondition: no work is stated.
 absl::StatusOr<ManifestBounds> BoundsOfManifest(const gpuexec::v1::Manifest& manifest, const NameFilter& kernels,
                                                 absl::Span<const TraceModel> models);
 

@@ -16,18 +16,24 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "analysis/cli/analyze_options.h"
 #include "analysis/cli/output.h"
 #include "analysis/cli/progress_bar.h"
 #include "analysis/cli/report_file.h"
 #include "analysis/cli/terminal.h"
 #include "analysis/machine_file.h"
+#include "analysis/manifest/message_file.h"
+#include "analysis/manifest_bound.h"
+#include "analysis/manifest_emit.h"
+#include "analysis/manifest_kernel.h"
 #include "analysis/printable.h"
 #include "analysis/report_builder.h"
 #include "analysis/report_csv.h"
 #include "analysis/report_json.h"
 #include "analysis/report_proto.h"
 #include "analysis/report_text.h"
+#include "analysis/text_table.h"
 #include "analysis/trace_importer.h"
 #include "analysis/trace_reader.h"
 
@@ -130,6 +136,46 @@ absl::StatusOr<MachinesOfDevices> FindMachines(const std::vector<TraceModel>& mo
   return machines;
 }
 
+int Fail(const absl::Status& status) {
+  Complain(kCommand, status.message());
+  return kExitUnreadable;
+}
+
+// "x.textproto" -> "x.observation.textproto"; another name keeps all of it.
+std::string ObservationPath(const std::string& manifest_path) {
+  constexpr absl::string_view kEnd = ".textproto";
+  const absl::string_view stem = absl::StripSuffix(manifest_path, kEnd);
+  return absl::StrCat(stem, ".observation", kEnd);
+}
+
+// The heaviest kernel that --kernel matches, for gx-model.
+int EmitManifest(const TraceModel& model, const AnalyzeOptions& options) {
+  const std::vector<TracedKernel> kernels = FindKernels(model, options.kernel);
+  if (kernels.empty()) {
+    return Fail(absl::NotFoundError(absl::StrCat("--kernel '", Printable(options.kernel.expression()),
+                                                 "' matches no kernel with a time in the trace")));
+  }
+  if (kernels.size() > 1) {
+    constexpr size_t kMaxLine = 120;
+    Complain(kCommand,
+             absl::StrCat("--kernel matches ", kernels.size(),
+                          " signatures; this is the one with most time: ", CutText(KernelLine(kernels[0]), kMaxLine),
+                          "; the next is ", CutText(KernelLine(kernels[1]), kMaxLine)));
+  }
+  const EmittedKernel emitted = EmitKernel(model, kernels[0]);
+  if (absl::Status status = WriteOutput(options.output, ManifestText(emitted)); !status.ok()) {
+    return Fail(absl::UnknownError(absl::StrCat("the manifest could not be written: ", status.message())));
+  }
+  if (options.output.empty()) {
+    Complain(kCommand, "the observation is not shown: --output X.textproto writes X.observation.textproto, too");
+    return kExitReport;
+  }
+  const absl::Status status = WriteOutput(ObservationPath(options.output), ObservationText(emitted));
+  return status.ok()
+             ? kExitReport
+             : Fail(absl::UnknownError(absl::StrCat("the observation could not be written: ", status.message())));
+}
+
 }  // namespace
 
 int RunAnalyze(const std::vector<std::string>& arguments) {
@@ -170,11 +216,20 @@ int RunAnalyze(const std::vector<std::string>& arguments) {
     models.push_back(*std::move(model));
   }
   if (models.empty()) return kExitUnreadable;
+  if (options->emit_manifest) return EmitManifest(models.front(), *options);
 
   ReportRequest request = options->report;
+  if (!options->manifest.empty()) {
+    gpuexec::v1::Manifest manifest;
+    if (absl::Status status = ReadMessageFile(options->manifest, &manifest); !status.ok()) return Fail(status);
+    absl::StatusOr<ManifestBounds> bounds = BoundsOfManifest(manifest, options->kernel, models);
+    if (!bounds.ok()) return Fail(bounds.status());
+    request.manifest_bounds = *std::move(bounds);
+  }
   const bool counted =
       std::any_of(models.begin(), models.end(), [](const TraceModel& model) { return model.counters.any(); });
-  if (counted || !options->machine.empty() || Named(options->sections, Section::kLadder)) {
+  if (counted || !options->machine.empty() || !options->manifest.empty() ||
+      Named(options->sections, Section::kLadder)) {
     absl::StatusOr<MachinesOfDevices> machines = FindMachines(models, options->machine);
     if (!machines.ok()) {
       Complain(kCommand, machines.status().message());

@@ -68,6 +68,9 @@ enum Option : int {
   kBy,
   kSection,
   kMachine,
+  kKernel,
+  kManifest,
+  kEmitManifest,
   kWide,
   kOutput,
   kReport,
@@ -76,13 +79,23 @@ enum Option : int {
   kVersion
 };
 constexpr option kOptions[] = {
-    {"format", required_argument, nullptr, kFormat},   {"top", required_argument, nullptr, kTop},
-    {"sort", required_argument, nullptr, kSort},       {"filter", required_argument, nullptr, kFilter},
-    {"by", required_argument, nullptr, kBy},           {"section", required_argument, nullptr, kSection},
-    {"machine", required_argument, nullptr, kMachine}, {"wide", no_argument, nullptr, kWide},
-    {"output", required_argument, nullptr, kOutput},   {"report", required_argument, nullptr, kReport},
-    {"no-report", no_argument, nullptr, kNoReport},    {"help", no_argument, nullptr, kHelp},
-    {"version", no_argument, nullptr, kVersion},       {nullptr, 0, nullptr, 0},
+    {"format", required_argument, nullptr, kFormat},
+    {"top", required_argument, nullptr, kTop},
+    {"sort", required_argument, nullptr, kSort},
+    {"filter", required_argument, nullptr, kFilter},
+    {"by", required_argument, nullptr, kBy},
+    {"section", required_argument, nullptr, kSection},
+    {"machine", required_argument, nullptr, kMachine},
+    {"wide", no_argument, nullptr, kWide},
+    {"output", required_argument, nullptr, kOutput},
+    {"report", required_argument, nullptr, kReport},
+    {"no-report", no_argument, nullptr, kNoReport},
+    {"help", no_argument, nullptr, kHelp},
+    {"version", no_argument, nullptr, kVersion},
+    {"kernel", required_argument, nullptr, kKernel},
+    {"manifest", required_argument, nullptr, kManifest},
+    {"emit-manifest", no_argument, nullptr, kEmitManifest},
+    {nullptr, 0, nullptr, 0},
 };
 
 absl::Status ParseTop(const std::string& text, std::optional<size_t>* top) {
@@ -103,9 +116,9 @@ absl::Status ParseSort(const std::string& text, SortKey* sort) {
   return absl::OkStatus();
 }
 
-absl::Status ParseFilter(const std::string& text, NameFilter* filter) {
+absl::Status ParseFilter(absl::string_view option, const std::string& text, NameFilter* filter) {
   absl::StatusOr<NameFilter> compiled = NameFilter::Compile(text);
-  if (!compiled.ok()) return Usage(absl::StrCat("--filter: ", compiled.status().message()));
+  if (!compiled.ok()) return Usage(absl::StrCat(option, ": ", compiled.status().message()));
   *filter = *std::move(compiled);
   return absl::OkStatus();
 }
@@ -128,7 +141,7 @@ absl::Status Apply(int found, const std::string& argument, AnalyzeOptions* optio
     case kSort:
       return ParseSort(argument, &options->report.sort);
     case kFilter:
-      return ParseFilter(argument, &options->report.filter);
+      return ParseFilter("--filter", argument, &options->report.filter);
     case kBy:
       return ParseGrouping(argument, &options->report.grouping);
     case kSection:
@@ -136,6 +149,15 @@ absl::Status Apply(int found, const std::string& argument, AnalyzeOptions* optio
     case kMachine:
       if (argument.empty()) return Usage("--machine: the name is empty");
       options->machine = argument;
+      break;
+    case kKernel:
+      return ParseFilter("--kernel", argument, &options->kernel);
+    case kManifest:
+      if (argument.empty()) return Usage("--manifest: the name is empty");
+      options->manifest = argument;
+      break;
+    case kEmitManifest:
+      options->emit_manifest = true;
       break;
     case 'w':
     case kWide:
@@ -162,6 +184,27 @@ absl::Status Apply(int found, const std::string& argument, AnalyzeOptions* optio
       break;
     default:
       break;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+namespace {
+
+// --kernel with what it is for.
+absl::Status CheckManifestOptions(const AnalyzeOptions& options) {
+  const bool wanted = options.emit_manifest || !options.manifest.empty();
+  if (options.emit_manifest && !options.manifest.empty()) {
+    return Usage("--manifest and --emit-manifest exclude each other: one reads a manifest, the other writes one");
+  }
+  if (wanted && options.kernel.matches_all()) {
+    return Usage(absl::StrCat(options.emit_manifest ? "--emit-manifest" : "--manifest",
+                              " needs --kernel REGEX: a manifest is of one kernel"));
+  }
+  if (!wanted && !options.kernel.matches_all()) return Usage("--kernel is for --manifest FILE or --emit-manifest");
+  if (options.emit_manifest && options.traces.size() > 1) {
+    return Usage(absl::StrCat("--emit-manifest takes one trace, got ", options.traces.size()));
   }
   return absl::OkStatus();
 }
@@ -198,6 +241,7 @@ absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(const std::vector<std::string
   }
   for (int i = ::optind; i < argc; ++i) options.traces.emplace_back(argv[static_cast<size_t>(i)]);
   if (options.traces.empty()) return Usage("no trace is named");
+  if (absl::Status status = CheckManifestOptions(options); !status.ok()) return status;
   if (options.formats.size() > 1 && options.output.empty()) {
     return Usage("several formats need --output PREFIX (PREFIX.txt, PREFIX.json, PREFIX.csv are written)");
   }
@@ -243,6 +287,13 @@ Several traces (the ranks of one job) make one report, with a column for the pro
   --machine FILE   for the ladder: what the GPU sustains, as gx-kernels --ceilings wrote it. Default: machine.pb beside
                    the trace, else one of the device in gpuexec/ in the user's cache folder, else one that gpuexec comes
                    with
+  --manifest FILE  with --kernel: the work that kernel is asked for, as gx-model reads it (gpuexec/v1/manifest.proto).
+                   Its lower bound on the device of the trace becomes R0 of the ladder. A manifest that states another
+                   device, launch, kernel or type is refused
+  --emit-manifest  with --kernel, in place of a report: that kernel as a manifest for gx-model, filled with what the trace
+                   knows. With --output X.textproto also X.observation.textproto, with samples and counters
+  --kernel REGEX   the kernel of these two: its full name matches, or "NAME  grid 2x66, block 384" does. --manifest takes
+                   one launch shape, and refuses several; --emit-manifest takes the one with most time
   --top N          show N rows; 0: all. Default: )",
       kDefaultTextTop, R"( in text, all where json or csv is asked for
   --filter REGEX   only kernels whose full demangled name matches (POSIX extended regular expression)
@@ -274,7 +325,7 @@ exit codes
   0  report made
   1  report made, but the trace lacks data or holds invalid records (the report begins with them)
   2  wrong usage
-  3  a trace could not be read, or the report could not be written (but for that beside the trace: a line on standard
+  3  a trace or manifest could not be read, the manifest is of another kernel, or the report could not be written (but for that beside the trace: a line on standard
      error says so)
 )");
 }

@@ -81,6 +81,21 @@ TEST(AnalyzeOptionsTest, TheReportFileIsNamedOrLeftOut) {
   ExpectUsageError({"--report", "r.pb", "--no-report", "a.pb"}, "--report and --no-report exclude each other");
 }
 
+TEST(AnalyzeOptionsTest, AManifestIsOfOneKernel) {
+  const auto read = ParseAnalyzeOptions({"--manifest", "m.textproto", "--kernel", "gemm", "a.pb", "b.pb"});
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->manifest, "m.textproto");
+  EXPECT_TRUE(read->kernel.Matches("my_gemm"));
+  EXPECT_FALSE(read->emit_manifest);
+  EXPECT_TRUE(ParseAnalyzeOptions({"--emit-manifest", "--kernel", "gemm", "a.pb"})->emit_manifest);
+  ExpectUsageError({"--manifest", "m.textproto", "a.pb"}, "--manifest needs --kernel REGEX");
+  ExpectUsageError({"--emit-manifest", "a.pb"}, "--emit-manifest needs --kernel REGEX");
+  ExpectUsageError({"--manifest", "", "--kernel", "x", "a.pb"}, "--manifest: the name is empty");
+  ExpectUsageError({"--manifest", "m", "--emit-manifest", "--kernel", "x", "a.pb"}, "exclude each other");
+  ExpectUsageError({"--emit-manifest", "--kernel", "x", "a.pb", "b.pb"}, "--emit-manifest takes one trace, got 2");
+  ExpectUsageError({"--emit-manifest", "--kernel", "(", "a.pb"}, "--kernel: ");
+}
+
 TEST(AnalyzeOptionsTest, HelpNeedsNoTrace) {
   EXPECT_TRUE(ParseAnalyzeOptions({"--help"})->help);
   EXPECT_TRUE(ParseAnalyzeOptions({"-h"})->help);

@@ -75,6 +75,31 @@ TEST_F(GxAnalyzeTest, ASoundTraceGivesAReportAndZero) {
   EXPECT_THAT(result.out, StartsWith("LOSSES AND ODD RECORDS\n  none"));
 }
 
+TEST_F(GxAnalyzeTest, AKernelIsWrittenAsAManifestAndTheManifestIsItsR0) {
+  const std::string trace = Put("a.pb", ReadFile(std::string(GX_SOURCE_DIR) + "/tests/golden/h200_counters.trace.pb"));
+  const std::string manifest = dir_.File("k.textproto");
+  const CommandResult written =
+      RunCommand({GX_ANALYZE, "--emit-manifest", "--kernel", "mix_values", "--output", manifest, trace});
+  EXPECT_EQ(written.exit_code, 0) << written.err;
+  EXPECT_EQ(written.out, "");
+  EXPECT_EQ(FilesOf(dir_.File("")), (std::vector<std::string>{"a.pb", "k.observation.textproto", "k.textproto"}));
+  EXPECT_THAT(ReadFile(manifest), StartsWith("# proto-file: gpuexec/v1/manifest.proto\n"));
+
+  const CommandResult read =
+      RunCommand({GX_ANALYZE, "--manifest", manifest, "--kernel", "mix_values", "--section", "ladder", trace});
+  EXPECT_EQ(read.exit_code, 0) << read.err;
+  EXPECT_THAT(read.out, HasSubstr("'mix_values-grid-64x1x1-block-256x1x1': R0 "));
+}
+
+TEST_F(GxAnalyzeTest, AManifestThatIsNoneOfTheTraceIsRefused) {
+  const std::string trace = Put("a.pb", ReadFile(std::string(GX_SOURCE_DIR) + "/tests/golden/h200_counters.trace.pb"));
+  const std::string example = std::string(GX_SOURCE_DIR) + "/proto/examples/gemm_4096_bf16.textproto";
+  ExpectRefused({"--manifest", example, "--kernel", "mix_values", trace}, 3, "schedule.grid: the manifest has 32x32x1");
+  ExpectRefused({"--manifest", example, "--kernel", "conv", trace}, 3, "--kernel 'conv' matches no kernel");
+  ExpectRefused({"--manifest", dir_.File("none"), "--kernel", "mix_values", trace}, 3, "No such file");
+  ExpectRefused({"--emit-manifest", "--kernel", "conv", trace}, 3, "--kernel 'conv' matches no kernel");
+}
+
 TEST_F(GxAnalyzeTest, TheLadderIsShownOnlyWhereItIsNamed) {
   const std::string trace = Put("a.pb", SoundTrace());
   const CommandResult named = RunCommand({GX_ANALYZE, "--section", "ladder", trace});

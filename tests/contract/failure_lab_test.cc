@@ -70,12 +70,13 @@ TEST(FailureLab, HasAllThirtyFiveInOrder) {
   EXPECT_THAT(numbers, ElementsAreArray(expected));
 }
 
-TEST(FailureLab, EveryGuardNamesATestThatExistsOrSaysWhatItWaitsFor) {
+TEST(FailureLab, EveryGuardNamesATestThatExistsOrSaysThatThereIsNone) {
   const std::set<std::string> tests = AllTests();
   std::vector<std::string> problems;
   for (const Row& row : FailureLab()) {
     const std::vector<std::string> named = NamedTests(row.tests);
-    if (named.empty() && row.tests != "later: counters") problems.push_back(std::to_string(row.number) + " names none");
+    if (named.empty() && row.tests.rfind("not caught: ", 0) != 0)
+      problems.push_back(std::to_string(row.number) + " names none");
     for (const std::string& name : named) {
       if (tests.count(name) == 0) problems.push_back(std::to_string(row.number) + ": no test " + name);
     }
