@@ -68,6 +68,8 @@ void DeviceTimeline::Release(size_t count) {
 }
 
 void DeviceTimeline::Sweep(const TimelineItem& item) {
+  if (gaps_ != nullptr && all_.end_ns > 0 && item.start_ns > all_.end_ns) gaps_->OnGap(last_, item);
+  if (item.end_ns > all_.end_ns) last_ = item;
   all_.Add(item.start_ns, item.end_ns);
   if (item.is_copy) {
     copies_.Add(item.start_ns, item.end_ns);

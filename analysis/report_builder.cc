@@ -35,6 +35,7 @@ Report BuildReport(std::span<const TraceModel> models, const ReportRequest& requ
     section.provenance = BuildProvenance(model);
     section.devices = BuildDevices(model, section.run);
     AddMachineUses(model, i, request, &section);
+    section.explanation = ExplainRun(model, i, request, section);
     report.data_lost |= section.data_lost;
     report.processes.push_back(std::move(section));
     AddKernels(model, i, request, &report);

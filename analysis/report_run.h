@@ -5,6 +5,7 @@
 #ifndef GPUEXEC_ANALYSIS_REPORT_RUN_H_
 #define GPUEXEC_ANALYSIS_REPORT_RUN_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -40,6 +40,9 @@ void AddMachineUses(const TraceModel& model, size_t process, const ReportRequest
 // Section 3, report_run.cc.
 RunSection BuildRun(const TraceModel& model);
 AccountingSection BuildAccounting(const TraceModel& model);
+// report_run_explained.cc: after the run, the devices and their machine files, which are in `section`.
+RunExplanation ExplainRun(const TraceModel& model, size_t process, const ReportRequest& request,
+                          const ProcessSection& section);
 
 // Section 4, report_kernels.cc: adds the groups of process number `process` to the report.
 void AddKernels(const TraceModel& model, size_t process, const ReportRequest& request, Report* report);

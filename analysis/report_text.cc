@@ -11,6 +11,7 @@
 #include "analysis/report_text_counters.h"
 #include "analysis/report_text_kernels.h"
 #include "analysis/report_text_ladder.h"
+#include "analysis/report_text_run.h"
 #include "analysis/stat_catalog.h"
 #include "analysis/text_writer.h"
 
@@ -306,6 +307,7 @@ void WriteRun(const ProcessSection& process, TextWriter* out) {
     out->Field("counter windows",
                absl::StrCat(FormatNs(static_cast<double>(run.counter_windows_ns)), " without timings"));
   }
+  WriteRunExplanation(process.explanation, out);
 }
 
 }  // namespace

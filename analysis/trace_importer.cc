@@ -18,6 +18,10 @@ constexpr uint64_t kUnknownDevice = UINT64_MAX;
 // of one thread, about 80 us, on CUPTI's own stream).
 constexpr absl::string_view kCuptiKernel = "WaitNs";
 
+// CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, and CUPTI_ACTIVITY_MEMCPY_KIND_DTOH.
+constexpr uint64_t kStreamWaitEvent = 2;
+constexpr uint64_t kCopyToHost = 2;
+
 // Settings of the capture that say: no kernel record is to be expected.
 bool IsTimingOff(const pb::Header& header) {
   return std::any_of(header.configuration().begin(), header.configuration().end(), [](const pb::Setting& setting) {
@@ -53,6 +57,8 @@ void TraceImporter::Import(const pb::Packet& packet) {
     NoteBatch(ForEachSynchronization(batch, [this](const SynchronizationRow& row) {
       ++model_.synchronization_count;
       model_.synchronization_ns += row.duration_ns;
+      // The host does not wait in cuStreamWaitEvent.
+      if (row.type != kStreamWaitEvent) host_waits_.Add(row.start_ns, row.start_ns + row.duration_ns);
     }));
   }
   for (const pb::OverheadBatch& batch : packet.overhead_batch()) {
@@ -115,7 +121,10 @@ void TraceImporter::ImportDefinitions(const pb::Packet& packet) {
   for (const pb::NvtxDomain& domain : packet.nvtx_domain()) model_.nvtx_domains[domain.iid()] = domain.name();
   for (const pb::GraphNode& node : packet.graph_node()) graph_nodes_.Add(node);
   for (const pb::GraphExec& exec : packet.graph_exec()) graph_execs_.Merge(exec.graph_exec_id(), exec);
-  for (const pb::Window& window : packet.window()) model_.windows[window.window_id()].MergeFrom(window);
+  for (const pb::Window& window : packet.window()) {
+    model_.windows[window.window_id()].MergeFrom(window);
+    untimed_spans_stale_ = true;
+  }
   counters_.ImportDefinitions(packet);
   for (const pb::Module& module : packet.module()) {
     if (module.loaded_monotonic_ns() == 0) continue;
@@ -126,7 +135,7 @@ void TraceImporter::ImportDefinitions(const pb::Packet& packet) {
     if (!loaded_ns.has_value()) continue;
     module_load_cupti_ns_.push_back(*loaded_ns);
     // A module belongs to a context, which the trace does not name: every device is taken to be concerned.
-    for (auto& [device_id, timeline] : timelines_) timeline->AddModuleLoad(*loaded_ns);
+    for (auto& [device_id, activity] : timelines_) activity->timeline.AddModuleLoad(*loaded_ns);
   }
 }
 
@@ -274,8 +283,13 @@ void TraceImporter::OnJoinedKernel(const KernelFacts& kernel, const LaunchFacts*
   switch (kernel.timing) {
     case pb::KernelBatch::TIMING_COMPLETE:
       short_durations_.Add(kernel.end_ns - kernel.start_ns);
-      TimelineOf(device_id)->Add(
-          {kernel.start_ns, kernel.end_ns, cell_index, signature, /*is_copy=*/false, LaneOf(kernel.track, launch)});
+      TimelineOf(device_id)->Add({.start_ns = kernel.start_ns,
+                                  .end_ns = kernel.end_ns,
+                                  .cell = cell_index,
+                                  .signature = signature,
+                                  .is_graph_node = kernel.graph_node_id != 0,
+                                  .lane = LaneOf(kernel.track, launch),
+                                  .launch_monotonic_ns = launch == nullptr ? 0 : launch->enter_monotonic_ns});
       break;
     case pb::KernelBatch::TIMING_UNFINISHED:
       ++cell.unfinished_count;
@@ -340,11 +354,14 @@ void TraceImporter::OnOrderedKernel(const TimelineItem& kernel, TimelineClass ti
                                   ? before.window_id != lane.window_id
                                   : !model_.windows.empty() && model_.windows.begin()->first < lane.window_id;
     Settle(&before, before.window_id != 0 && other_window);
+    if (before.window_id == lane.window_id) NoteNeighbours(before.signature, kernel.signature);
     before.window_id = lane.window_id;
     after_switch = after_switch || other_window;
   } else {
     Settle(&before, false);
+    NoteNeighbours(before.signature, kernel.signature);
   }
+  before.signature = lane.track == kNone ? kNone : kernel.signature;
   if (warm_up) {
     ++cell.warm_up_count;
   } else if (timeline_class == TimelineClass::kOverlapped) {
@@ -358,6 +375,35 @@ void TraceImporter::OnOrderedKernel(const TimelineItem& kernel, TimelineClass ti
     return;
   }
   cell.not_clean.Add(duration_ns);
+}
+
+void TraceImporter::NoteNeighbours(uint32_t before, uint32_t after) {
+  if (before == kNone) return;
+  const auto found = model_.neighbours.find({before, after});
+  if (found != model_.neighbours.end()) {
+    ++found->second;
+  } else if (model_.neighbours.size() < kMaxNeighbours) {
+    model_.neighbours.emplace(std::pair(before, after), 1);
+  } else {
+    ++model_.neighbours_left_out;
+  }
+}
+
+void TraceImporter::Activity::OnGap(const TimelineItem& before, const TimelineItem& after) {
+  TraceImporter& importer = *importer_;
+  if (importer.untimed_spans_stale_) {
+    importer.untimed_spans_ = importer.UntimedSpans();
+    importer.untimed_spans_stale_ = false;
+  }
+  Gap gap{.begin_ns = before.end_ns,
+          .end_ns = after.start_ns,
+          .after_copy_to_host = before.is_copy_to_host,
+          .before_copy = after.is_copy,
+          .before_graph_node = after.is_graph_node,
+          .inside_launch = after.is_graph_node && before.is_graph_node && after.launch_monotonic_ns != 0 &&
+                           after.launch_monotonic_ns == before.launch_monotonic_ns};
+  if (after.launch_monotonic_ns != 0) gap.launch_ns = importer.clocks_.ToCupti(after.launch_monotonic_ns);
+  gaps.Add(gap, importer.host_waits_, importer.untimed_spans_);
 }
 
 void TraceImporter::Settle(Neighbour* neighbour, bool before_switch) {
@@ -377,7 +423,12 @@ void TraceImporter::ImportMemory(const pb::MemoryBatch& batch) {
     totals.total_ns += row.duration_ns;
     const uint32_t track = TrackIndex(row.track_iid);
     if (track == kNone || row.start_ns == 0) return;
-    TimelineOf(model_.tracks.at(track).device_id())->Add({row.start_ns, row.end_ns, 0, 0, /*is_copy=*/true, 0});
+    TimelineOf(model_.tracks.at(track).device_id())
+        ->Add({.start_ns = row.start_ns,
+               .end_ns = row.end_ns,
+               .is_copy = true,
+               .is_copy_to_host = row.kind == pb::MemoryBatch::KIND_MEMCPY && row.copy_kind == kCopyToHost,
+               .is_graph_node = row.graph_node_id != 0});
   }));
 }
 
@@ -437,18 +488,20 @@ void TraceImporter::ImportSummary(const pb::KernelSummary& summary) {
 
 TraceModel TraceImporter::Finish() {
   join_.Finish();
-  const std::vector<std::pair<uint64_t, uint64_t>> untimed_spans = UntimedSpans();
-  for (auto& [device_id, timeline] : timelines_) {
-    timeline->Finish();
+  untimed_spans_ = UntimedSpans();
+  untimed_spans_stale_ = false;
+  for (auto& [device_id, device] : timelines_) {
+    DeviceTimeline& timeline = device->timeline;
+    timeline.Finish();
     DeviceActivity& activity = model_.activity_by_device[device_id];
-    activity = {timeline->kernel_busy_ns(), timeline->copy_busy_ns(), timeline->busy_ns(),
-                timeline->first_start_ns(), timeline->last_end_ns(),  /*untimed_ns=*/0};
-    for (const auto& [begin_ns, end_ns] : untimed_spans) {
+    activity = {timeline.kernel_busy_ns(), timeline.copy_busy_ns(), timeline.busy_ns(),   timeline.first_start_ns(),
+                timeline.last_end_ns(),    /*untimed_ns=*/0,        device->gaps.Finish()};
+    for (const auto& [begin_ns, end_ns] : untimed_spans_) {
       const uint64_t from_ns = std::max(begin_ns, activity.first_start_ns);
       const uint64_t to_ns = std::min(end_ns, activity.last_end_ns);
       if (to_ns > from_ns) activity.untimed_ns += to_ns - from_ns;
     }
-    model_.accounting.kernels_late += timeline->late_count();
+    model_.accounting.kernels_late += timeline.late_count();
   }
   for (Neighbour& neighbour : neighbours_) {
     const bool others_follow = !model_.windows.empty() && model_.windows.rbegin()->first > neighbour.window_id;
@@ -477,6 +530,7 @@ std::vector<std::pair<uint64_t, uint64_t>> TraceImporter::UntimedSpans() const {
     const std::optional<uint64_t> to_ns = clocks_.ToCupti(end_ns);
     if (from_ns.has_value() && to_ns.has_value()) spans.emplace_back(*from_ns, *to_ns);
   }
+  std::sort(spans.begin(), spans.end());
   return spans;
 }
 
@@ -591,14 +645,13 @@ uint32_t TraceImporter::LaneOf(uint32_t track, const LaunchFacts* launch) {
 
 DeviceTimeline* TraceImporter::TimelineOf(uint64_t device_id) {
   if (last_timeline_ != nullptr && device_id == last_device_id_) return last_timeline_;
-  std::unique_ptr<DeviceTimeline>& timeline = timelines_[device_id];
-  if (timeline == nullptr) {
-    TimelineSink* sink = this;
-    timeline = std::make_unique<DeviceTimeline>(sink);
-    for (const uint64_t loaded_ns : module_load_cupti_ns_) timeline->AddModuleLoad(loaded_ns);
+  std::unique_ptr<Activity>& activity = timelines_[device_id];
+  if (activity == nullptr) {
+    activity = std::make_unique<Activity>(this);
+    for (const uint64_t loaded_ns : module_load_cupti_ns_) activity->timeline.AddModuleLoad(loaded_ns);
   }
   last_device_id_ = device_id;
-  last_timeline_ = timeline.get();
+  last_timeline_ = &activity->timeline;
   return last_timeline_;
 }
 

@@ -26,6 +26,7 @@
 #include "analysis/counter_importer.h"
 #include "analysis/device_timeline.h"
 #include "analysis/graph_nodes.h"
+#include "analysis/run_gaps.h"
 #include "analysis/trace_model.h"
 #include "analysis/trace_reader.h"
 #include "gpuexec/v1/trace.pb.h"
@@ -79,11 +80,14 @@ class TraceImporter : private JoinSink, private TimelineSink {
   // The last clean kernel of a track waits here until it is known whether a switch of windows follows it.
   struct Neighbour {
     uint64_t window_id = 0;
+    // Of the last kernel in order; kNone: none.
+    uint32_t signature = kNone;
     bool waiting = false;
     uint32_t cell = 0;
     uint64_t duration_ns = 0;
   };
   void Settle(Neighbour* neighbour, bool before_switch);
+  void NoteNeighbours(uint32_t before, uint32_t after);
   // Where the device is not recorded, as spans of CUPTI's clock.
   std::vector<std::pair<uint64_t, uint64_t>> UntimedSpans() const;
   void NoteCountedGraphs();
@@ -101,7 +105,22 @@ class TraceImporter : private JoinSink, private TimelineSink {
   uint64_t summaries_begin_ns_ = UINT64_MAX;
   GraphNodes graph_nodes_;
   LaunchKernelJoin join_;
-  absl::flat_hash_map<uint64_t, std::unique_ptr<DeviceTimeline>> timelines_;
+  // A device's timeline, and its idle time.
+  class Activity : public GapSink {
+   public:
+    explicit Activity(TraceImporter* importer) : timeline(importer, this), importer_(importer) {}
+    void OnGap(const TimelineItem& before, const TimelineItem& after) override;
+    DeviceTimeline timeline;
+    IdleGaps gaps;
+
+   private:
+    TraceImporter* importer_;
+  };
+  absl::flat_hash_map<uint64_t, std::unique_ptr<Activity>> timelines_;
+  HostWaits host_waits_;
+  // UntimedSpans() of so many windows; all of them after Finish began.
+  std::vector<std::pair<uint64_t, uint64_t>> untimed_spans_;
+  bool untimed_spans_stale_ = true;
   // Module id -> load time, to add each load once; and all of them for devices that appear later.
   absl::flat_hash_map<uint64_t, uint64_t> module_loads_;
   std::vector<uint64_t> module_load_cupti_ns_;

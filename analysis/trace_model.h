@@ -19,6 +19,7 @@
 #include "analysis/counter_model.h"
 #include "analysis/duration_samples.h"
 #include "analysis/nvtx_ranges.h"
+#include "analysis/run_gaps.h"
 #include "analysis/summary_buckets.h"
 #include "analysis/trace_reader.h"
 #include "gpuexec/v1/trace.pb.h"
@@ -29,6 +30,9 @@ namespace gx::analysis {
 inline constexpr uint64_t kWarmUpLaunches = 3;
 // Fewer clean samples give no verdict.
 inline constexpr uint64_t kMinCleanSamples = 20;
+
+// Pairs of signatures that follow each other; a program has some thousands.
+inline constexpr size_t kMaxNeighbours = size_t{1} << 18;
 
 // What launches are told apart by while they stream by. The report may merge further, never split.
 struct CellDimensions {
@@ -199,6 +203,7 @@ struct DeviceActivity {
   uint64_t last_end_ns = 0;
   // Between the two: windows in which nothing that runs on the device is recorded.
   uint64_t untimed_ns = 0;
+  IdleTime idle;
 };
 
 struct CopyTotals {
@@ -258,6 +263,10 @@ struct TraceModel {
   // (signature index, attributes index) -> kernels. Compared when the report is built: attributes of a function may
   // become known after its first launches.
   absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint64_t> kernels_by_signature_and_attributes;
+  // (signature, signature) -> how often the second was the next on the first's stream, in one window. Pairs beyond
+  // kMaxNeighbours are counted in neighbours_left_out.
+  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint64_t> neighbours;
+  uint64_t neighbours_left_out = 0;
   NvtxRanges nvtx;
   uint64_t nvtx_event_count = 0;
   std::map<uint64_t, DeviceActivity> activity_by_device;

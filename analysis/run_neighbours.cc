@@ -1,0 +1,112 @@
+#include "analysis/run_neighbours.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "analysis/machine_ceilings.h"
+
+namespace gx::analysis {
+namespace {
+
+// Bytes a second that the machine sustains at this mix; absent: not known.
+std::optional<double> SustainedRate(const gpuexec::v1::MachineFile* machine, double read_bytes, double write_bytes) {
+  if (machine == nullptr || !(read_bytes + write_bytes > 0)) return std::nullopt;
+  const std::optional<double> rate = SustainedDramBytesPerSecond(*machine, read_bytes / (read_bytes + write_bytes));
+  return rate.has_value() && *rate > 0 ? rate : std::nullopt;
+}
+
+std::optional<double> DramRatio(const NeighbourKernel& kernel) {
+  const std::optional<double> rate = SustainedRate(kernel.machine, *kernel.dram_read_bytes, *kernel.dram_write_bytes);
+  if (!rate.has_value() || !(kernel.time_ns > 0)) return std::nullopt;
+  return (*kernel.dram_read_bytes + *kernel.dram_write_bytes) / kernel.time_ns * 1e9 / *rate;
+}
+
+bool IsCounted(const NeighbourKernel& kernel) {
+  return kernel.stored_bytes.has_value() && kernel.loaded_bytes.has_value() && kernel.dram_read_bytes.has_value() &&
+         kernel.dram_write_bytes.has_value();
+}
+
+// 0: the second does not load a multiple of what the first stores.
+uint64_t MultipleLoaded(double stored_bytes, double loaded_bytes) {
+  if (!(stored_bytes > 0)) return 0;
+  const double multiple = std::round(loaded_bytes / stored_bytes);
+  if (!(multiple >= 1) || multiple > static_cast<double>(kMostInputs)) return 0;
+  const double expected = multiple * stored_bytes;
+  return std::fabs(loaded_bytes - expected) <= kSameBytesRatio * expected ? static_cast<uint64_t>(multiple) : 0;
+}
+
+std::optional<FusablePair> Judge(const NeighbourKernel& producer, const NeighbourKernel& consumer,
+                                 const NeighbourCount& neighbours) {
+  const double fewer = static_cast<double>(std::min(producer.kernel_count, consumer.kernel_count));
+  if (neighbours.count < kMinPairs || static_cast<double>(neighbours.count) < kPairedRatio * fewer) {
+    return std::nullopt;
+  }
+  if (!consumer.is_elementwise) return std::nullopt;
+  const uint64_t multiple = MultipleLoaded(*producer.stored_bytes, *consumer.loaded_bytes);
+  if (multiple == 0) return std::nullopt;
+  FusablePair pair;
+  pair.producer_signature = neighbours.producer;
+  pair.consumer_signature = neighbours.consumer;
+  pair.producer_name = producer.name;
+  pair.consumer_name = consumer.name;
+  pair.producer_grid = producer.grid;
+  pair.consumer_grid = consumer.grid;
+  pair.pair_count = neighbours.count;
+  pair.producer_count = producer.kernel_count;
+  pair.stored_bytes = *producer.stored_bytes;
+  pair.loaded_bytes = *consumer.loaded_bytes;
+  pair.loaded_multiple = multiple;
+  pair.producer_dram_ratio = DramRatio(producer);
+  pair.consumer_dram_ratio = DramRatio(consumer);
+  // Where it is not known, the bytes alone are told.
+  if (pair.consumer_dram_ratio.value_or(kDramBoundRatio) < kDramBoundRatio) return std::nullopt;
+  const double written = std::min(*producer.stored_bytes, *producer.dram_write_bytes);
+  const double read = std::min(*producer.stored_bytes, *consumer.dram_read_bytes);
+  const double read_bytes = *producer.dram_read_bytes + *consumer.dram_read_bytes;
+  const double write_bytes = *producer.dram_write_bytes + *consumer.dram_write_bytes;
+  pair.dram_bytes = read_bytes + write_bytes;
+  pair.saved_dram_bytes = written + read;
+  if (!(pair.saved_dram_bytes > 0)) return std::nullopt;
+  if (const auto rate = SustainedRate(consumer.machine, read_bytes - read, write_bytes - written); rate.has_value()) {
+    // What the fused kernel needs at least for its bytes; and it does all that the longer of the two does.
+    const double fused_ns = (pair.dram_bytes - pair.saved_dram_bytes) / *rate * 1e9;
+    const double both_ns = producer.time_ns + consumer.time_ns;
+    pair.saved_ns = std::clamp(both_ns - fused_ns, 0.0, std::min(producer.time_ns, consumer.time_ns));
+    pair.saved_run_ns = *pair.saved_ns * static_cast<double>(neighbours.count);
+  }
+  return pair;
+}
+
+}  // namespace
+
+FusableNeighbours FindFusable(const std::map<uint32_t, NeighbourKernel>& kernels,
+                              absl::Span<const NeighbourCount> neighbours) {
+  FusableNeighbours found;
+  double all = 0;
+  double unjudged = 0;
+  for (const NeighbourCount& pair : neighbours) {
+    all += static_cast<double>(pair.count);
+    const auto producer = kernels.find(pair.producer);
+    const auto consumer = kernels.find(pair.consumer);
+    if (producer == kernels.end() || consumer == kernels.end() || !IsCounted(producer->second) ||
+        !IsCounted(consumer->second)) {
+      unjudged += static_cast<double>(pair.count);
+      continue;
+    }
+    std::optional<FusablePair> fusable = Judge(producer->second, consumer->second, pair);
+    if (fusable.has_value()) found.pairs.push_back(*std::move(fusable));
+  }
+  if (all > 0) found.unjudged_ratio = unjudged / all;
+  std::sort(found.pairs.begin(), found.pairs.end(), [](const FusablePair& a, const FusablePair& b) {
+    const auto key = [](const FusablePair& pair) {
+      return std::tuple(-pair.saved_run_ns.value_or(0), -pair.saved_dram_bytes * static_cast<double>(pair.pair_count),
+                        pair.producer_signature, pair.consumer_signature);
+    };
+    return key(a) < key(b);
+  });
+  return found;
+}
+
+}  // namespace gx::analysis

@@ -1,0 +1,66 @@
+// Kernels that follow each other in a stream, of which the second likely reads what the first wrote. Addresses are not
+// recorded, so the evidence is: the second loads as many bytes as the first stores (or a small multiple: it has further
+// inputs), it uses no shared memory and no tensor cores, as elementwise kernels do, and DRAM bounds it. Pure; any
+// thread.
+#ifndef GPUEXEC_ANALYSIS_RUN_NEIGHBOURS_H_
+#define GPUEXEC_ANALYSIS_RUN_NEIGHBOURS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "analysis/report_run.h"
+#include "gpuexec/v1/machine.pb.h"
+
+namespace gx::analysis {
+
+// How far the bytes that are loaded may be from a multiple of those stored, and the largest multiple.
+inline constexpr double kSameBytesRatio = 0.01;
+inline constexpr uint64_t kMostInputs = 3;
+// Of the DRAM rate that the machine sustains: from here on DRAM bounds the second kernel. A convention.
+inline constexpr double kDramBoundRatio = 0.5;
+// Fewer, or fewer than half of the launches of either, do not follow each other as a rule.
+inline constexpr uint64_t kMinPairs = 20;
+inline constexpr double kPairedRatio = 0.5;
+
+// Bytes are of one launch; absent: not counted.
+struct NeighbourKernel {
+  std::string name;
+  std::string grid;
+  uint64_t device_id = 0;
+  uint64_t kernel_count = 0;
+  // Mean of a launch.
+  double time_ns = 0;
+  std::optional<double> stored_bytes;
+  std::optional<double> loaded_bytes;
+  std::optional<double> dram_read_bytes;
+  std::optional<double> dram_write_bytes;
+  // Neither shared memory nor tensor cores.
+  bool is_elementwise = false;
+  // Null: none matches the device.
+  const gpuexec::v1::MachineFile* machine = nullptr;
+};
+
+struct NeighbourCount {
+  uint32_t producer = 0;
+  uint32_t consumer = 0;
+  uint64_t count = 0;
+};
+
+struct FusableNeighbours {
+  // Most time saved first, then most bytes.
+  std::vector<FusablePair> pairs;
+  // Of neighbouring launches; absent: there are none.
+  std::optional<double> unjudged_ratio;
+};
+
+// By signature; neighbours of which one is not in `kernels` are not judged.
+FusableNeighbours FindFusable(const std::map<uint32_t, NeighbourKernel>& kernels,
+                              absl::Span<const NeighbourCount> neighbours);
+
+}  // namespace gx::analysis
+
+#endif  // GPUEXEC_ANALYSIS_RUN_NEIGHBOURS_H_

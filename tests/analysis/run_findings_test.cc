@@ -1,0 +1,90 @@
+#include "analysis/run_findings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "analysis/run_coverage.h"
+
+namespace gx::analysis {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<std::string> Ids(const RunExplanation& run) {
+  std::vector<std::string> ids;
+  for (const RunFinding& finding : RunFindings(run)) ids.push_back(finding.id);
+  return ids;
+}
+
+// 1 s with timings, of which the device waits for launches and in synchronizations.
+RunExplanation RunOf(LaunchBound verdict, uint64_t late_ns, uint64_t synchronization_ns) {
+  RunExplanation run;
+  run.launches.verdict = verdict;
+  run.launches.host_late_ns = late_ns;
+  run.launches.host_late_ratio = static_cast<double>(late_ns) / 1e9;
+  DeviceIdle idle;
+  idle.span_ns = 1'000'000'000;
+  idle.busy_ns = 400'000'000;
+  idle.causes.push_back({"host_late", "", 100, late_ns, late_ns / 100, run.launches.host_late_ratio});
+  idle.causes.push_back({"synchronization", "", 10, synchronization_ns, synchronization_ns / 10,
+                         static_cast<double>(synchronization_ns) / 1e9});
+  run.idle.push_back(idle);
+  return run;
+}
+
+TEST(RunFindingsTest, ALaunchBoundRunIsToldSoFirst) {
+  const RunExplanation run = RunOf(LaunchBound::kYes, 250'000'000, 300'000'000);
+  EXPECT_THAT(Ids(run), ElementsAre("run.launch_bound", "run.idle.synchronization"));
+  EXPECT_THAT(RunFindings(run)[0].text, HasSubstr("250 ms (25.0 % of the time with timings)"));
+  EXPECT_THAT(RunFindings(run)[0].advice, HasSubstr("CUDA graph"));
+}
+
+TEST(RunFindingsTest, WhatIsLittleOrWithoutAVerdictGetsNoLine) {
+  EXPECT_THAT(Ids(RunOf(LaunchBound::kNo, 10'000'000, 40'000'000)), IsEmpty());
+  RunExplanation few = RunOf(LaunchBound::kUnknown, 0, 300'000'000);
+  EXPECT_THAT(Ids(few), IsEmpty());
+}
+
+TEST(RunFindingsTest, OneGapThatIsMostOfItIsSaidToBe) {
+  RunExplanation run = RunOf(LaunchBound::kNo, 10'000'000, 300'000'000);
+  EXPECT_THAT(RunFindings(run)[0].advice, HasSubstr(".item()"));
+  run.idle[0].causes[1].longest_ns = 200'000'000;
+  EXPECT_THAT(RunFindings(run)[0].advice, HasSubstr("one gap is most of that"));
+}
+
+TEST(RunFindingsTest, GraphsThatComeLateAreNotAdvisedToBecomeGraphs) {
+  RunExplanation run = RunOf(LaunchBound::kYes, 250'000'000, 0);
+  run.idle[0].causes[0].id = "graph_late";
+  EXPECT_THAT(RunFindings(run)[0].advice, HasSubstr("more work into each graph"));
+}
+
+TEST(RunFindingsTest, FusionIsWorthALineFromHalfAPerCentOfBusyTime) {
+  RunExplanation run = RunOf(LaunchBound::kNo, 0, 0);
+  FusablePair pair;
+  pair.saved_ns = 1000;
+  pair.saved_run_ns = 1'900'000;
+  run.fusable.push_back(pair);
+  EXPECT_THAT(Ids(run), IsEmpty());
+  run.fusable[0].saved_run_ns = 2'100'000;
+  EXPECT_THAT(Ids(run), ElementsAre("run.fusable"));
+  EXPECT_THAT(RunFindings(run)[0].advice, HasSubstr("which the trace cannot tell"));
+}
+
+TEST(CoverageOfTest, CountsTheHeaviestUntilTheyMakeNinetyFivePerCent) {
+  const auto coverage = CoverageOf({{10, false}, {600, true}, {0, true}, {350, false}, {40, true}}, 1000);
+  ASSERT_TRUE(coverage.has_value());
+  EXPECT_EQ(coverage->signature_count, 4u);
+  EXPECT_EQ(coverage->main_count, 2u);
+  EXPECT_DOUBLE_EQ(coverage->main_ratio, 0.95);
+  EXPECT_EQ(coverage->main_counted_count, 1u);
+  EXPECT_DOUBLE_EQ(coverage->counted_ratio, 0.64);
+  EXPECT_FALSE(CoverageOf({}, 0).has_value());
+}
+
+}  // namespace
+}  // namespace gx::analysis

@@ -1,0 +1,108 @@
+#include "analysis/run_neighbours.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+namespace gx::analysis {
+namespace {
+
+namespace pb = gpuexec::v1;
+
+constexpr double kMiB = 1024 * 1024;
+
+// 4 TB/s whatever the mix.
+pb::MachineFile Machine() {
+  pb::MachineFile machine;
+  pb::Ceiling* ceiling = machine.add_ceiling();
+  ceiling->set_resource(pb::CEILING_RESOURCE_DRAM);
+  ceiling->set_read_share_ratio(0.5);
+  ceiling->mutable_slope()->set_work_per_second(4e12);
+  return machine;
+}
+
+// Reads 256 MiB, writes 256 MiB, at 90 % of that rate.
+NeighbourKernel Pass(const pb::MachineFile* machine) {
+  NeighbourKernel kernel;
+  kernel.name = "pass";
+  kernel.kernel_count = 100;
+  kernel.stored_bytes = 256 * kMiB;
+  kernel.loaded_bytes = 256 * kMiB;
+  kernel.dram_read_bytes = 256 * kMiB;
+  kernel.dram_write_bytes = 256 * kMiB;
+  kernel.time_ns = 512 * kMiB / 4e12 * 1e9 / 0.9;
+  kernel.is_elementwise = true;
+  kernel.machine = machine;
+  return kernel;
+}
+
+FusableNeighbours Find(const NeighbourKernel& producer, const NeighbourKernel& consumer, uint64_t count = 100) {
+  const std::map<uint32_t, NeighbourKernel> kernels = {{1, producer}, {2, consumer}};
+  return FindFusable(kernels, std::vector<NeighbourCount>{{1, 2, count}});
+}
+
+TEST(FindFusableTest, TwoPassesOverTheSameBytesSaveARoundTripAndAtMostOnePass) {
+  const pb::MachineFile machine = Machine();
+  const NeighbourKernel pass = Pass(&machine);
+  const FusableNeighbours found = Find(pass, pass);
+  ASSERT_EQ(found.pairs.size(), 1u);
+  const FusablePair& pair = found.pairs[0];
+  EXPECT_EQ(pair.loaded_multiple, 1u);
+  EXPECT_DOUBLE_EQ(pair.dram_bytes, 1024 * kMiB);
+  EXPECT_DOUBLE_EQ(pair.saved_dram_bytes, 512 * kMiB);
+  ASSERT_TRUE(pair.saved_ns.has_value());
+  EXPECT_DOUBLE_EQ(*pair.saved_ns, pass.time_ns);
+  EXPECT_DOUBLE_EQ(*pair.saved_run_ns, 100 * pass.time_ns);
+  EXPECT_NEAR(*pair.consumer_dram_ratio, 0.9, 1e-9);
+  EXPECT_EQ(found.unjudged_ratio, 0);
+}
+
+TEST(FindFusableTest, AConsumerWithASecondInputSavesItsOneInput) {
+  const pb::MachineFile machine = Machine();
+  NeighbourKernel sum = Pass(&machine);
+  sum.loaded_bytes = 512 * kMiB;
+  sum.dram_read_bytes = 512 * kMiB;
+  const FusableNeighbours found = Find(Pass(&machine), sum);
+  ASSERT_EQ(found.pairs.size(), 1u);
+  EXPECT_EQ(found.pairs[0].loaded_multiple, 2u);
+  EXPECT_DOUBLE_EQ(found.pairs[0].saved_dram_bytes, 512 * kMiB);
+}
+
+TEST(FindFusableTest, WithoutAMachineFileTheBytesAloneAreTold) {
+  const FusableNeighbours found = Find(Pass(nullptr), Pass(nullptr));
+  ASSERT_EQ(found.pairs.size(), 1u);
+  EXPECT_DOUBLE_EQ(found.pairs[0].saved_dram_bytes, 512 * kMiB);
+  EXPECT_EQ(found.pairs[0].saved_ns.has_value(), false);
+}
+
+TEST(FindFusableTest, NothingIsSaidWithoutTheEvidence) {
+  const pb::MachineFile machine = Machine();
+  const NeighbourKernel pass = Pass(&machine);
+  NeighbourKernel other = pass;
+  other.loaded_bytes = 262 * kMiB;
+  EXPECT_TRUE(Find(pass, other).pairs.empty());
+  other = pass;
+  other.is_elementwise = false;
+  EXPECT_TRUE(Find(pass, other).pairs.empty());
+  // Not bound by DRAM.
+  other = pass;
+  other.time_ns = 3 * pass.time_ns;
+  EXPECT_TRUE(Find(pass, other).pairs.empty());
+  EXPECT_TRUE(Find(pass, pass, kMinPairs - 1).pairs.empty());
+  EXPECT_TRUE(Find(pass, pass, 49).pairs.empty());
+  EXPECT_EQ(Find(pass, pass, 50).pairs.size(), 1u);
+}
+
+TEST(FindFusableTest, NeighboursWithoutCountsAreNotJudgedAndSaidToBe) {
+  const pb::MachineFile machine = Machine();
+  NeighbourKernel uncounted = Pass(&machine);
+  uncounted.loaded_bytes.reset();
+  const FusableNeighbours found = Find(Pass(&machine), uncounted);
+  EXPECT_TRUE(found.pairs.empty());
+  EXPECT_EQ(found.unjudged_ratio, 1);
+  EXPECT_EQ(FindFusable({}, {}).unjudged_ratio.has_value(), false);
+}
+
+}  // namespace
+}  // namespace gx::analysis
