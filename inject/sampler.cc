@@ -334,7 +334,7 @@ uint64_t Sampler::Decide() {
   }
   // Failed or abandoned: whichever it was, the window ends; what is still to be sampled gets another. One that is full
   // ends as well, as the schedule sees, but may have another group at hand.
-  if (in_counters_ && parts_.launches->needs_attention()) window_is_lost_ = !AllSessionsWork();
+  if (in_counters_ && parts_.launches->needs_attention() && !AllSessionsWork()) window_is_lost_ = true;
   if (in_counters_ && parts_.recording->window_id().load(std::memory_order_acquire) != counters_window_id_) {
     // The program closed its region, perhaps only for a moment.
     parts_.launches->Forbid();
