@@ -16,6 +16,10 @@ std::string FlopsPerSecond(double flops_per_second) {
   return absl::StrCat(FormatDecimal(flops_per_second / 1e12, flops_per_second < 1e13 ? 2 : 0), " TFLOP/s");
 }
 
+std::string DeviceName(uint64_t device_id) {
+  return device_id == UINT64_MAX ? std::string("device ?") : absl::StrCat("device ", device_id);
+}
+
 std::string IdleText(const DeviceIdle& idle) {
   std::vector<std::string> causes;
   for (const IdleCauseRow& row : idle.causes) {
@@ -41,7 +45,7 @@ std::string LaunchText(const LaunchVerdict& launches) {
       text = "yes";
       break;
   }
-  absl::StrAppend(&text, ": device ", launches.device_id, " waited ", FormatRatio(launches.host_late_ratio),
+  absl::StrAppend(&text, ": ", DeviceName(launches.device_id), " waited ", FormatRatio(launches.host_late_ratio),
                   " of the time with timings for launches");
   if (launches.launch_period_ns.has_value() && launches.kernel_ns.has_value()) {
     absl::StrAppend(&text, "; mean from launch to launch ", FormatNs(*launches.launch_period_ns), ", of a kernel ",
@@ -94,12 +98,17 @@ std::string CoverageText(const SignatureCoverage& coverage) {
 void WriteRunExplanation(const RunExplanation& run, TextWriter* out) {
   for (const DeviceIdle& idle : run.idle) {
     if (idle.causes.empty()) continue;
-    const bool unknown = idle.device_id == UINT64_MAX;
-    out->WrappedField(absl::StrCat("idle, device ", unknown ? "?" : absl::StrCat(idle.device_id)), IdleText(idle));
+    out->WrappedField(absl::StrCat("idle, ", DeviceName(idle.device_id)), IdleText(idle));
   }
   if (!run.idle.empty()) out->WrappedField("launch-bound", LaunchText(run.launches));
   if (run.tensor.has_value()) out->WrappedField("tensor (MFU)", TensorText(*run.tensor));
   if (run.coverage.has_value()) out->WrappedField("signatures", CoverageText(*run.coverage));
+  if (run.fusable_count > 0 || run.unjudged_neighbours_ratio.value_or(0) > 0) {
+    out->WrappedField("fusable",
+                      absl::StrCat(Plural(run.fusable_count, "pair"), " of neighbouring signatures by bytes; ",
+                                   FormatRatio(run.unjudged_neighbours_ratio.value_or(0)),
+                                   " of neighbouring launches are not judged, as bytes of one were not counted"));
+  }
   size_t number = 0;
   for (const RunFinding& finding : run.findings) {
     ++number;

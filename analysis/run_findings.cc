@@ -36,6 +36,10 @@ constexpr CauseFinding kCauseFindings[] = {
 constexpr absl::string_view kOneGap =
     "one gap is most of that: see what the program did then (start-up, compilation, a checkpoint, loading)";
 
+std::string DeviceName(uint64_t device_id) {
+  return device_id == UINT64_MAX ? std::string("device ?") : absl::StrCat("device ", device_id);
+}
+
 std::string Of(uint64_t ns, double ratio) {
   return absl::StrCat(FormatNs(static_cast<double>(ns)), " (", FormatRatio(ratio), " of the time with timings)");
 }
@@ -58,9 +62,9 @@ void AddLaunchBound(const LaunchVerdict& launches, bool of_graphs, std::vector<R
   if (launches.verdict != LaunchBound::kYes && launches.verdict != LaunchBound::kPartly) return;
   RunFinding finding;
   finding.id = launches.verdict == LaunchBound::kYes ? "run.launch_bound" : "run.partly_launch_bound";
-  finding.text = absl::StrCat(
-      launches.verdict == LaunchBound::kYes ? "launch-bound: device " : "partly launch-bound: device ",
-      launches.device_id, " waited ", Of(launches.host_late_ns, launches.host_late_ratio), " for launches");
+  finding.text = absl::StrCat(launches.verdict == LaunchBound::kYes ? "launch-bound: " : "partly launch-bound: ",
+                              DeviceName(launches.device_id), " waited ",
+                              Of(launches.host_late_ns, launches.host_late_ratio), " for launches");
   if (launches.launch_period_ns.has_value() && launches.kernel_ns.has_value()) {
     absl::StrAppend(&finding.text, "; a launch came every ", FormatNs(*launches.launch_period_ns),
                     " on average and a kernel takes ", FormatNs(*launches.kernel_ns));
@@ -87,7 +91,7 @@ void AddIdle(const DeviceIdle& idle, std::vector<RunFinding>* findings) {
       const bool is_one_gap = 2 * row.longest_ns > row.total_ns;
       findings->push_back(
           {.id = absl::StrCat("run.idle.", row.id),
-           .text = absl::StrCat("device ", idle.device_id, " was idle ", Of(row.total_ns, row.span_ratio), " in ",
+           .text = absl::StrCat(DeviceName(idle.device_id), " was idle ", Of(row.total_ns, row.span_ratio), " in ",
                                 Plural(row.gap_count, "gap"), ", the longest of ",
                                 FormatNs(static_cast<double>(row.longest_ns)), ", ", words.text),
            .advice = std::string(is_one_gap ? kOneGap : words.advice),

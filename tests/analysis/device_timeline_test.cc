@@ -145,5 +145,27 @@ TEST(DeviceTimelineTest, ShuffledWithinTheWindowGivesTheSameDecisions) {
       std::all_of(recorder.overlapped.begin(), recorder.overlapped.end(), [](uint32_t cell) { return cell % 4 < 2; }));
 }
 
+// Gaps are between pieces of work of any kind; what ended last came before, whatever started last.
+TEST(DeviceTimelineTest, GapsAreToldWithWhatIsOnTheirTwoSides) {
+  class Gaps : public GapSink {
+   public:
+    void OnGap(const TimelineItem& before, const TimelineItem& after) override {
+      seen.push_back({before.cell, after.cell, before.end_ns, after.start_ns});
+    }
+    std::vector<std::vector<uint64_t>> seen;
+  };
+  Recorder recorder;
+  Gaps gaps;
+  DeviceTimeline timeline(&recorder, &gaps);
+  timeline.Add(Kernel(1, 100, 500));
+  timeline.Add(Kernel(2, 200, 300));
+  timeline.Add(Kernel(3, 500, 510));
+  timeline.Add(Copy(600, 700));
+  timeline.Add(Kernel(4, 650, 720));
+  timeline.Add(Kernel(5, 730, 740));
+  timeline.Finish();
+  EXPECT_THAT(gaps.seen, ElementsAre(ElementsAre(3, 0, 510, 600), ElementsAre(4, 5, 720, 730)));
+}
+
 }  // namespace
 }  // namespace gx::analysis
