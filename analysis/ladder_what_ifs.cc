@@ -49,7 +49,9 @@ class Asker {
   }
 
  private:
-  void Add(absl::string_view change, std::string text, const absl::StatusOr<model::LadderChange>& how) {
+  // work_ratio: of the work that the launch does afterwards; a saving is of the same work.
+  void Add(absl::string_view change, std::string text, const absl::StatusOr<model::LadderChange>& how,
+           double work_ratio = 1) {
     if (!how.ok()) return;
     const absl::StatusOr<model::WhatIf> result = model::ComputeWhatIf(evidence_.input, ladder_, *how);
     LadderWhatIf what_if{.change = std::string(change), .text = std::move(text)};
@@ -60,7 +62,7 @@ class Asker {
     } else {
       what_if.time_ns = result->time_ns;
       what_if.interval_ns = result->interval_ns;
-      what_if.saved_ns = ladder_.time_ns - result->time_ns;
+      what_if.saved_ns = ladder_.time_ns - result->time_ns / work_ratio;
       what_if.saved_run_ns = *what_if.saved_ns * launch_count_;
       if (result->binding.has_value()) what_if.binding = std::string(model::ResourceName(*result->binding));
       what_if.without_latency = result->without_latency;
@@ -166,8 +168,10 @@ class Asker {
     const uint64_t kept = blocks / slots * slots;
     if (kept == blocks || residency.waves.value_or(0) > kManyWaves) return;
     Add("full_last_wave",
-        absl::StrCat(FormatCount(kept), " blocks, which fill whole waves, instead of ", FormatCount(blocks)),
-        model::FullLastWave(evidence_.input, ladder_, Signed(blocks), Signed(kept)));
+        absl::StrCat(FormatCount(kept), " blocks, which fill whole waves, instead of ", FormatCount(blocks),
+                     "; saved for the same work"),
+        model::FullLastWave(evidence_.input, ladder_, Signed(blocks), Signed(kept)),
+        static_cast<double>(kept) / static_cast<double>(blocks));
   }
 
   void AskOccupancy() {
