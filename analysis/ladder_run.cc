@@ -55,9 +55,13 @@ void RankLadders(LadderSection* section) {
   for (size_t row = 0; row < section->rows.size(); ++row) {
     const LadderRow& of = section->rows[row];
     for (size_t i = 0; i < of.what_ifs.size(); ++i) {
+      // What power costs is no change that somebody could make; it is in the run's own line.
+      if (of.what_ifs[i].change == "no_throttling") continue;
       if (of.what_ifs[i].saved_run_ns.value_or(0) > least_ns) section->what_ifs.push_back({row, i});
     }
-    for (size_t i = 0; i < of.findings.size(); ++i) section->findings.push_back({row, i});
+    for (size_t i = 0; i < of.findings.size(); ++i) {
+      if (of.findings[i].id != "ladder.clock") section->findings.push_back({row, i});
+    }
   }
   Rank([section](const RankedWhatIf& it) { return section->rows[it.row].what_ifs[it.what_if].saved_run_ns; },
        &section->what_ifs);

@@ -49,9 +49,12 @@ class Asker {
   }
 
  private:
+  // Without X a change of the grid would be told from busy time alone, which of a small kernel is next to nothing.
+  enum class Latency { kNotNeeded, kNeeded };
+
   // work_ratio: of the work that the launch does afterwards; a saving is of the same work.
   void Add(absl::string_view change, std::string text, const absl::StatusOr<model::LadderChange>& how,
-           double work_ratio = 1) {
+           double work_ratio = 1, Latency needs_latency = Latency::kNotNeeded) {
     if (!how.ok()) return;
     const absl::StatusOr<model::WhatIf> result = model::ComputeWhatIf(evidence_.input, ladder_, *how);
     LadderWhatIf what_if{.change = std::string(change), .text = std::move(text)};
@@ -59,6 +62,8 @@ class Asker {
       what_if.no_prediction = Printable(result.status().message());
     } else if (result->no_prediction != model::NoPrediction::kNone) {
       what_if.no_prediction = std::string(model::NoPredictionReason(result->no_prediction));
+    } else if (needs_latency == Latency::kNeeded && result->without_latency) {
+      what_if.no_prediction = "latency is unmeasured, and other blocks may just wait as long";
     } else {
       what_if.time_ns = result->time_ns;
       what_if.interval_ns = result->interval_ns;
@@ -162,7 +167,7 @@ class Asker {
       Add("filled_device",
           absl::StrCat("the same work in ", FormatCount(slots), " blocks, which is every slot, instead of ",
                        FormatCount(blocks)),
-          model::FilledDevice(evidence_.input, ladder_, Signed(blocks), Signed(slots)));
+          model::FilledDevice(evidence_.input, ladder_, Signed(blocks), Signed(slots)), 1, Latency::kNeeded);
       return;
     }
     const uint64_t kept = blocks / slots * slots;
@@ -171,7 +176,7 @@ class Asker {
         absl::StrCat(FormatCount(kept), " blocks, which fill whole waves, instead of ", FormatCount(blocks),
                      "; saved for the same work"),
         model::FullLastWave(evidence_.input, ladder_, Signed(blocks), Signed(kept)),
-        static_cast<double>(kept) / static_cast<double>(blocks));
+        static_cast<double>(kept) / static_cast<double>(blocks), Latency::kNeeded);
   }
 
   void AskOccupancy() {

@@ -162,8 +162,8 @@ struct LadderSection {
   size_t matched_count = 0;
   // Of all that match the filter, before the cut.
   LadderRun run;
-  // Over the rows: most time saved first, without what saves less than kLeastSaving of kernel time; most valuable
-  // first.
+  // Over the rows, but for what power costs, which nobody can change: most time saved first, without what saves less
+  // than kLeastSaving of kernel time; most valuable first.
   std::vector<RankedWhatIf> what_ifs;
   std::vector<RankedFinding> findings;
   // Why others have no ladder; signatures that match the filter.

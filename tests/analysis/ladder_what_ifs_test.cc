@@ -47,6 +47,7 @@ std::vector<LadderWhatIf> WhatIfs(const LadderEvidence& evidence, const LadderLa
 TEST(LadderWhatIfsTest, FewerBlocksInWholeWavesSaveNothingOfTheSameWorkWhereDramBinds) {
   LadderEvidence evidence = Evidence();
   evidence.input.active->mean = 20000;
+  evidence.input.uncontended_ratio = 0.1;
   const auto what_ifs = WhatIfs(evidence, Launch(1100, 200), 7);
   const LadderWhatIf* whole = FindWhatIf(what_ifs, "full_last_wave");
   ASSERT_NE(whole, nullptr);
@@ -55,7 +56,15 @@ TEST(LadderWhatIfsTest, FewerBlocksInWholeWavesSaveNothingOfTheSameWorkWhereDram
   EXPECT_NEAR(*whole->saved_ns, 0, 1e-6);
   EXPECT_NEAR(*whole->saved_run_ns, 7 * *whole->saved_ns, 1e-6);
   EXPECT_EQ(whole->binding, "dram");
-  EXPECT_TRUE(whole->without_latency);
+  EXPECT_FALSE(whole->without_latency);
+}
+
+TEST(LadderWhatIfsTest, OtherGridsAreNotPredictedWithoutLatency) {
+  const auto what_ifs = WhatIfs(Evidence(), Launch(50, 200), 1);
+  const LadderWhatIf* filled = FindWhatIf(what_ifs, "filled_device");
+  ASSERT_NE(filled, nullptr);
+  EXPECT_FALSE(filled->time_ns.has_value());
+  EXPECT_THAT(filled->no_prediction, HasSubstr("latency is unmeasured"));
 }
 
 TEST(LadderWhatIfsTest, AFullDeviceIsNotAskedAboutItsGrid) {
