@@ -162,7 +162,7 @@ class Builder {
     } else if (!facts_.waves.has_value()) {
       evidence_.unmeasured.emplace_back("tracing: the number of waves of this launch is not known");
     } else {
-      evidence_.input.tracing_ns = TracingNs(*cost, std::max<uint64_t>(1, *facts_.waves));
+      evidence_.input.tracing_ns = TracingNs(*cost, std::max<uint64_t>(1, *facts_.waves), facts_.shape, facts_.time_ns);
     }
   }
 

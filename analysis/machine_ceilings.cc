@@ -1,6 +1,7 @@
 #include "analysis/machine_ceilings.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -84,6 +85,65 @@ uint64_t WavesOf(const v1::TracingBias& bias) {
   return bias.shape().grid_x() / resident + (bias.shape().grid_x() % resident == 0 ? 0 : 1);
 }
 
+// From the two largest grids of more than one wave of each shape of empty kernels.
+std::optional<double> BlockLaunchNs(const v1::MachineFile& machine) {
+  std::optional<double> least_ns;
+  for (const v1::TracingBias& large : machine.tracing_bias()) {
+    for (const v1::TracingBias& small : machine.tracing_bias()) {
+      const v1::KernelShape& a = large.shape();
+      const v1::KernelShape& b = small.shape();
+      if (a.chain_steps() != 0 || b.chain_steps() != 0 || a.grid_x() <= b.grid_x() || WavesOf(small) < 2 ||
+          a.block_x() != b.block_x() || a.dynamic_shared_memory_bytes() != b.dynamic_shared_memory_bytes() ||
+          a.cluster_x() != b.cluster_x()) {
+        continue;
+      }
+      const double ns = (large.untraced_ns() - small.untraced_ns()) / static_cast<double>(a.grid_x() - b.grid_x());
+      if (ns > 0) least_ns = std::min(least_ns.value_or(ns), ns);
+    }
+  }
+  return least_ns;
+}
+
+struct TracingPoint {
+  double further_waves = 0;
+  double threads = 0;
+  double ns = 0;
+};
+
+// The first `terms` (2 or 3) of 1, further waves, further waves x threads; further factors are 0. Absent where the
+// points do not tell them apart. Normal equations: three unknowns of like size after scaling by the largest of each.
+std::optional<std::array<double, 3>> LeastSquares(const std::vector<TracingPoint>& points, size_t terms) {
+  const auto row = [](const TracingPoint& point) {
+    return std::array<double, 3>{1, point.further_waves, point.further_waves * point.threads};
+  };
+  std::array<double, 3> scale{};
+  for (const TracingPoint& point : points) {
+    for (size_t i = 0; i < terms; ++i) scale[i] = std::max(scale[i], row(point)[i]);
+  }
+  std::array<std::array<double, 4>, 3> equations{};
+  for (const TracingPoint& point : points) {
+    const std::array<double, 3> values = row(point);
+    for (size_t i = 0; i < terms; ++i) {
+      if (scale[i] <= 0) return std::nullopt;
+      for (size_t j = 0; j < terms; ++j) equations[i][j] += values[i] / scale[i] * (values[j] / scale[j]);
+      equations[i][3] += values[i] / scale[i] * point.ns;
+    }
+  }
+  // Positive definite, or nearly singular: no pivots are needed.
+  constexpr double kLeastPivot = 1e-9;
+  for (size_t i = 0; i < terms; ++i) {
+    if (!(equations[i][i] > kLeastPivot)) return std::nullopt;
+    for (size_t k = 0; k < terms; ++k) {
+      if (k == i) continue;
+      const double factor = equations[k][i] / equations[i][i];
+      for (size_t j = 0; j < 4; ++j) equations[k][j] -= factor * equations[i][j];
+    }
+  }
+  std::array<double, 3> factors{};
+  for (size_t i = 0; i < terms; ++i) factors[i] = equations[i][3] / equations[i][i] / scale[i];
+  return factors;
+}
+
 }  // namespace
 
 std::optional<double> SustainedPerSmCycle(const v1::MachineFile& machine, v1::CeilingResource resource,
@@ -136,40 +196,49 @@ std::optional<double> EmptyKernelNs(const v1::MachineFile& machine, const Launch
 }
 
 std::optional<TracingCost> FitTracingCost(const v1::MachineFile& machine) {
-  std::vector<std::pair<double, double>> points;
-  std::set<uint64_t> waves_seen;
+  TracingCost cost;
+  cost.block_launch_ns = BlockLaunchNs(machine);
+  std::vector<TracingPoint> points;
+  std::set<double> further_waves_seen;
+  std::set<double> threads_seen;
   for (const v1::TracingBias& bias : machine.tracing_bias()) {
     if (bias.shape().chain_steps() == 0) continue;
-    const uint64_t waves = WavesOf(bias);
-    waves_seen.insert(waves);
-    points.emplace_back(static_cast<double>(waves), bias.traced_ns() - bias.untraced_ns());
+    if (IsBoundByBlockLaunch(cost, bias.shape().grid_x(), bias.untraced_ns())) continue;
+    TracingPoint point;
+    point.further_waves = static_cast<double>(WavesOf(bias)) - 1;
+    point.threads = static_cast<double>(bias.shape().block_x());
+    point.ns = bias.traced_ns() - bias.untraced_ns();
+    further_waves_seen.insert(point.further_waves);
+    if (point.further_waves > 0) threads_seen.insert(point.threads);
+    points.push_back(point);
   }
-  if (waves_seen.size() < 2) return std::nullopt;
-  const auto count = static_cast<double>(points.size());
-  double mean_waves = 0;
-  double mean_ns = 0;
-  for (const auto& [waves, ns] : points) {
-    mean_waves += waves / count;
-    mean_ns += ns / count;
-  }
-  double product = 0;
-  double square = 0;
-  for (const auto& [waves, ns] : points) {
-    product += (waves - mean_waves) * (ns - mean_ns);
-    square += (waves - mean_waves) * (waves - mean_waves);
-  }
-  TracingCost cost;
-  cost.wave_ns = product / square;
-  cost.fixed_ns = mean_ns - cost.wave_ns * mean_waves;
+  if (further_waves_seen.size() < 2) return std::nullopt;
+  // Of one block size nothing could be told of others.
+  const size_t terms = threads_seen.size() >= 2 ? 3 : 2;
+  const std::optional<std::array<double, 3>> factors = LeastSquares(points, terms);
+  if (!factors.has_value()) return std::nullopt;
+  cost.fixed_ns = (*factors)[0];
+  cost.wave_ns = (*factors)[1];
+  cost.thread_ns = (*factors)[2];
   cost.kernel_count = points.size();
-  for (const auto& [waves, ns] : points) {
-    cost.error_ns = std::max(cost.error_ns, std::fabs(cost.fixed_ns + cost.wave_ns * waves - ns));
+  for (const TracingPoint& point : points) {
+    const double fitted_ns = cost.fixed_ns + point.further_waves * (cost.wave_ns + cost.thread_ns * point.threads);
+    cost.error_ns = std::max(cost.error_ns, std::fabs(fitted_ns - point.ns));
   }
   return cost;
 }
 
-double TracingNs(const TracingCost& cost, uint64_t waves) {
-  return std::max(0.0, cost.fixed_ns + cost.wave_ns * static_cast<double>(waves));
+bool IsBoundByBlockLaunch(const TracingCost& cost, uint64_t grid_blocks, double time_ns) {
+  constexpr double kBound = 0.9;
+  return cost.block_launch_ns.has_value() && time_ns > 0 &&
+         *cost.block_launch_ns * static_cast<double>(grid_blocks) >= kBound * time_ns;
+}
+
+double TracingNs(const TracingCost& cost, uint64_t waves, const LaunchShape& shape, double time_ns) {
+  const bool is_hidden = waves <= 1 || IsBoundByBlockLaunch(cost, shape.grid_blocks, time_ns);
+  const double further_waves = is_hidden ? 0 : static_cast<double>(waves - 1);
+  const double wave_ns = cost.wave_ns + cost.thread_ns * static_cast<double>(shape.block_threads);
+  return std::max(0.0, cost.fixed_ns + further_waves * wave_ns);
 }
 
 }  // namespace gx::analysis

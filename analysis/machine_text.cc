@@ -195,8 +195,15 @@ void AddBias(const v1::MachineFile& machine, std::string* text) {
   AddSection("WHAT TRACING ADDS (periods of one launch; recorded: median duration in the trace)", table, text);
   const std::optional<TracingCost> cost = FitTracingCost(machine);
   if (!cost.has_value()) return;
-  absl::StrAppendFormat(text, "  least squares: %.0f ns + %.1f ns a wave of blocks, within %.0f ns (%s)\n",
-                        cost->fixed_ns, cost->wave_ns, cost->error_ns, Plural(cost->kernel_count, "kernel"));
+  absl::StrAppendFormat(text,
+                        "  least squares: %.0f ns, and for each further wave %.1f ns + %.3f ns a thread of a block, "
+                        "within %.0f ns (%s)\n",
+                        cost->fixed_ns, cost->wave_ns, cost->thread_ns, cost->error_ns,
+                        Plural(cost->kernel_count, "kernel"));
+  if (cost->block_launch_ns.has_value()) {
+    absl::StrAppendFormat(text, "  a block every %.3f ns; kernels that wait for that are not in the fit\n",
+                          *cost->block_launch_ns);
+  }
 }
 
 }  // namespace

@@ -269,7 +269,8 @@ TEST_F(GxMachine, ShowHasALineForEveryFigure) {
            "400,000 +2.50 us +10.0 % +kernels\n",
            "1.00 us +1.06 us +60 ns +950 ns +4 +1.00 +64 +0 B +- +8\n",
            "1.50 us +1.62 us +120 ns +- +8 +2.00 +64 +0 B +- +8\n",
-           "least squares: 0 ns . 60.0 ns a wave of blocks, within 0 ns .2 kernels.\n",
+           "least squares: 60 ns, and for each further wave 60.0 ns . 0.000 ns a thread of a block, within 0 ns "
+           ".2 kernels.\n",
            "NOT MEASURED\n  l2 clock: needs a window\n",
        }) {
     EXPECT_THAT(result.out, ::testing::ContainsRegex(line));

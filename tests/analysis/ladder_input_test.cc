@@ -245,7 +245,7 @@ TEST(LadderInputTest, TheMachineFileGivesSustainedRatesLaunchAndTracing) {
   EXPECT_FALSE(Resource(*evidence, ResourceKind::kL2Lookup).eta_ratio.has_value());
   const std::optional<TracingCost> cost = FitTracingCost(*machine);
   ASSERT_TRUE(cost.has_value());
-  EXPECT_DOUBLE_EQ(*evidence->input.tracing_ns, TracingNs(*cost, 3));
+  EXPECT_DOUBLE_EQ(*evidence->input.tracing_ns, TracingNs(*cost, 3, facts.shape, facts.time_ns));
   // What recording the empty kernel added is not counted twice.
   EXPECT_DOUBLE_EQ(*evidence->input.launch_ns, *EmptyKernelNs(*machine, facts.shape) - TracingNs(*cost, 1));
 

@@ -115,7 +115,8 @@ TEST(Ceilings, AnEmptyKernelIsThatOfTheNearestShape) {
 }
 
 TEST(Ceilings, TracingCostsSomethingAWave) {
-  // 100 ns, and 60 ns a wave: of 1 and of 10 waves, the last one hardly begun. The empty kernel is none of them.
+  // 160 ns, and 60 ns a further wave: of 1 and of 10 waves, the last one hardly begun. The empty kernel is none of
+  // them.
   const MachineFile machine = FromText<MachineFile>(R"(
     tracing_bias { shape { grid_x: 100 chain_steps: 8 } resident_blocks: 100 untraced_ns: 1000 traced_ns: 1160 }
     tracing_bias { shape { grid_x: 901 chain_steps: 8 } resident_blocks: 100 untraced_ns: 1000 traced_ns: 1700 }
@@ -124,10 +125,15 @@ TEST(Ceilings, TracingCostsSomethingAWave) {
   ASSERT_TRUE(cost.has_value());
   EXPECT_EQ(cost->kernel_count, 2U);
   EXPECT_NEAR(cost->wave_ns, 60, 1e-9);
-  EXPECT_NEAR(cost->fixed_ns, 100, 1e-9);
+  EXPECT_NEAR(cost->fixed_ns, 160, 1e-9);
+  EXPECT_EQ(cost->thread_ns, 0);
   EXPECT_NEAR(cost->error_ns, 0, 1e-9);
+  EXPECT_EQ(cost->block_launch_ns, std::nullopt);
   EXPECT_NEAR(TracingNs(*cost, 1), 160, 1e-9);
-  EXPECT_EQ(TracingNs({-100, 60, 0, 2}, 1), 0);
+  EXPECT_NEAR(TracingNs(*cost, 3), 280, 1e-9);
+  TracingCost negative;
+  negative.fixed_ns = -100;
+  EXPECT_EQ(TracingNs(negative, 1), 0);
 }
 
 TEST(Ceilings, TheCostOfTracingKnowsHowFarItIsOff) {
@@ -139,8 +145,42 @@ TEST(Ceilings, TheCostOfTracingKnowsHowFarItIsOff) {
   ASSERT_TRUE(cost.has_value());
   // Through the means: (1, 20) and (3, 40).
   EXPECT_NEAR(cost->wave_ns, 10, 1e-9);
-  EXPECT_NEAR(cost->fixed_ns, 10, 1e-9);
+  EXPECT_NEAR(cost->fixed_ns, 20, 1e-9);
   EXPECT_NEAR(cost->error_ns, 10, 1e-9);
+}
+
+TEST(Ceilings, AWaveOfLargeBlocksCostsMoreToTrace) {
+  // 200 ns, and for each further wave 70 ns + 0.04 ns a thread.
+  const MachineFile machine = FromText<MachineFile>(R"(
+    tracing_bias { shape { grid_x: 8 block_x: 64 chain_steps: 8 } resident_blocks: 8 untraced_ns: 900 traced_ns: 1100 }
+    tracing_bias { shape { grid_x: 88 block_x: 50 chain_steps: 8 } resident_blocks: 8 untraced_ns: 900 traced_ns: 1820 }
+    tracing_bias { shape { grid_x: 8 block_x: 1000 chain_steps: 8 } resident_blocks: 2 untraced_ns: 0 traced_ns: 530 })");
+  const std::optional<TracingCost> cost = FitTracingCost(machine);
+  ASSERT_TRUE(cost.has_value());
+  EXPECT_NEAR(cost->fixed_ns, 200, 1e-6);
+  EXPECT_NEAR(cost->wave_ns, 70, 1e-6);
+  EXPECT_NEAR(cost->thread_ns, 0.04, 1e-9);
+  EXPECT_NEAR(TracingNs(*cost, 5, {.block_threads = 500}), 200 + 4 * 90, 1e-6);
+}
+
+TEST(Ceilings, KernelsThatWaitForTheirBlocksAreTracedForLittle) {
+  // A block every 2 ns. The last kernel takes as long as launching its 1,000 blocks does.
+  const MachineFile machine = FromText<MachineFile>(R"(
+    tracing_bias { shape { grid_x: 200 block_x: 32 } resident_blocks: 100 untraced_ns: 500 traced_ns: 900 }
+    tracing_bias { shape { grid_x: 1200 block_x: 32 } resident_blocks: 100 untraced_ns: 2500 traced_ns: 2900 }
+    tracing_bias { shape { grid_x: 100 chain_steps: 8 } resident_blocks: 100 untraced_ns: 5000 traced_ns: 5100 }
+    tracing_bias { shape { grid_x: 300 chain_steps: 8 } resident_blocks: 100 untraced_ns: 5000 traced_ns: 5300 }
+    tracing_bias { shape { grid_x: 1000 chain_steps: 8 } resident_blocks: 100 untraced_ns: 2000 traced_ns: 2050 })");
+  const std::optional<TracingCost> cost = FitTracingCost(machine);
+  ASSERT_TRUE(cost.has_value());
+  EXPECT_THAT(cost->block_launch_ns, Optional(Eq(2)));
+  EXPECT_EQ(cost->kernel_count, 2U);
+  EXPECT_NEAR(cost->wave_ns, 100, 1e-9);
+  EXPECT_TRUE(IsBoundByBlockLaunch(*cost, 1000, 2200));
+  EXPECT_FALSE(IsBoundByBlockLaunch(*cost, 1000, 2300));
+  EXPECT_FALSE(IsBoundByBlockLaunch(*cost, 1000, 0));
+  EXPECT_NEAR(TracingNs(*cost, 10, {.grid_blocks = 1000}, 2200), 100, 1e-9);
+  EXPECT_NEAR(TracingNs(*cost, 10, {.grid_blocks = 1000}, 9000), 1000, 1e-9);
 }
 
 TEST(Ceilings, OneNumberOfWavesIsNoLine) {

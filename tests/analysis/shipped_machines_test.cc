@@ -169,8 +169,13 @@ TEST_F(ShippedH200, KernelsAndTracingCostWhatTheyCost) {
   EXPECT_THAT(EmptyKernelNs(machine_, {1, 32, 0, 0}), Within(600, 900));
   const std::optional<TracingCost> cost = FitTracingCost(machine_);
   ASSERT_TRUE(cost.has_value());
-  EXPECT_THAT(cost->wave_ns, AllOf(Ge(20), Le(120)));
-  EXPECT_GE(cost->kernel_count, 20U);
+  EXPECT_THAT(cost->fixed_ns, AllOf(Ge(200), Le(400)));
+  EXPECT_THAT(cost->wave_ns + cost->thread_ns * 256, AllOf(Ge(60), Le(100)));
+  EXPECT_THAT(cost->wave_ns + cost->thread_ns * 1024, AllOf(Ge(90), Le(130)));
+  // Of biases of up to 13.8 us.
+  EXPECT_LE(cost->error_ns, 1000);
+  EXPECT_GE(cost->kernel_count, 15U);
+  EXPECT_THAT(cost->block_launch_ns, Within(0.5, 0.7));
 }
 
 }  // namespace
