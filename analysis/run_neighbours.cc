@@ -43,6 +43,9 @@ std::optional<FusablePair> Judge(const NeighbourKernel& producer, const Neighbou
   if (neighbours.count < kMinPairs || static_cast<double>(neighbours.count) < kPairedRatio * fewer) {
     return std::nullopt;
   }
+  if (neighbours.producer == neighbours.consumer && static_cast<double>(neighbours.count) >= kLoopRatio * fewer) {
+    return std::nullopt;
+  }
   if (!consumer.is_elementwise) return std::nullopt;
   const uint64_t multiple = MultipleLoaded(*producer.stored_bytes, *consumer.loaded_bytes);
   if (multiple == 0) return std::nullopt;

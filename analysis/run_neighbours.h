@@ -25,6 +25,9 @@ inline constexpr double kDramBoundRatio = 0.5;
 // Fewer, or fewer than half of the launches of either, do not follow each other as a rule.
 inline constexpr uint64_t kMinPairs = 20;
 inline constexpr double kPairedRatio = 0.5;
+// A kernel that nearly all of the time follows itself is run in a loop: nothing says that one launch reads what the one
+// before wrote.
+inline constexpr double kLoopRatio = 0.9;
 
 // Bytes are of one launch; absent: not counted.
 struct NeighbourKernel {

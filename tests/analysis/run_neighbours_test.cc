@@ -94,6 +94,13 @@ TEST(FindFusableTest, NothingIsSaidWithoutTheEvidence) {
   EXPECT_EQ(Find(pass, pass, 50).pairs.size(), 1u);
 }
 
+TEST(FindFusableTest, AKernelThatIsRunInALoopIsNoPairWithItself) {
+  const pb::MachineFile machine = Machine();
+  const std::map<uint32_t, NeighbourKernel> kernels = {{1, Pass(&machine)}};
+  EXPECT_TRUE(FindFusable(kernels, std::vector<NeighbourCount>{{1, 1, 99}}).pairs.empty());
+  EXPECT_EQ(FindFusable(kernels, std::vector<NeighbourCount>{{1, 1, 60}}).pairs.size(), 1u);
+}
+
 TEST(FindFusableTest, NeighboursWithoutCountsAreNotJudgedAndSaidToBe) {
   const pb::MachineFile machine = Machine();
   NeighbourKernel uncounted = Pass(&machine);
