@@ -184,6 +184,9 @@ int RunAnalyze(const std::vector<std::string>& arguments) {
     Complain(kCommand, options.status().message());
     return kExitUsage;
   }
+  if (!options->explanation.empty()) {
+    return WriteOutput("", options->explanation).ok() ? kExitReport : kExitUnreadable;
+  }
   if (options->help || options->version) {
     const std::string text = options->help ? AnalyzeHelp() : absl::StrCat("gx-analyze ", GPUEXEC_VERSION, "\n");
     return WriteOutput("", text).ok() ? kExitReport : kExitUnreadable;

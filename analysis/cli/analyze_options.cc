@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "analysis/ladder_explain.h"
 #include "analysis/printable.h"
 #include "analysis/report_names.h"
 
@@ -71,6 +72,7 @@ enum Option : int {
   kKernel,
   kManifest,
   kEmitManifest,
+  kExplain,
   kWide,
   kOutput,
   kReport,
@@ -95,6 +97,7 @@ constexpr option kOptions[] = {
     {"kernel", required_argument, nullptr, kKernel},
     {"manifest", required_argument, nullptr, kManifest},
     {"emit-manifest", no_argument, nullptr, kEmitManifest},
+    {"explain", required_argument, nullptr, kExplain},
     {nullptr, 0, nullptr, 0},
 };
 
@@ -159,6 +162,12 @@ absl::Status Apply(int found, const std::string& argument, AnalyzeOptions* optio
     case kEmitManifest:
       options->emit_manifest = true;
       break;
+    case kExplain: {
+      absl::StatusOr<std::string> text = ExplainLadderWord(argument);
+      if (!text.ok()) return Usage(absl::StrCat("--explain: ", text.status().message()));
+      options->explanation = *std::move(text);
+      break;
+    }
     case 'w':
     case kWide:
       options->wide = true;
@@ -237,7 +246,7 @@ absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(const std::vector<std::string
     }
     const std::string argument = ::optarg == nullptr ? "" : ::optarg;
     if (absl::Status status = Apply(found, argument, &options, &top); !status.ok()) return status;
-    if (options.help || options.version) return options;
+    if (options.help || options.version || !options.explanation.empty()) return options;
   }
   for (int i = ::optind; i < argc; ++i) options.traces.emplace_back(argv[static_cast<size_t>(i)]);
   if (options.traces.empty()) return Usage("no trace is named");
@@ -282,8 +291,10 @@ Several traces (the ranks of one job) make one report, with a column for the pro
   --section LIST   of the text only these parts: losses, provenance, run, counters, samples, kernels, ladder. Losses of
                    data are shown in any case. counters shows hardware counters by signature, group and metric (in the
                    whole report they are a paragraph), samples which launches they were taken of; with --format csv
-                   they are the table in place of the kernels', and samples holds every value that was counted. ladder,
-                   which the whole report leaves out, splits each signature's time into terms that sum to it
+                   they are the table in place of the kernels', and samples holds every value that was counted. ladder
+                   splits each kernel's time into terms that sum to it, with their evidence (in the whole report, where
+                   there are counters: a table and the heaviest kernels)
+  --explain TERM   what a word of the ladder means, how it is computed and what cures it; no trace is read
   --machine FILE   for the ladder: what the GPU sustains, as gx-kernels --ceilings wrote it. Default: machine.pb beside
                    the trace, else one of the device in gpuexec/ in the user's cache folder, else one that gpuexec comes
                    with

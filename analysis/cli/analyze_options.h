@@ -15,6 +15,8 @@ enum class OutputFormat { kText, kJson, kCsv };
 struct AnalyzeOptions {
   bool help = false;
   bool version = false;
+  // Of a word of the ladder; empty: none was asked for.
+  std::string explanation;
   std::vector<std::string> traces;
   std::vector<OutputFormat> formats = {OutputFormat::kText};
   // One format: the file's name. Several: a prefix that ".txt", ".json", ".csv" are added to. "": stdout.

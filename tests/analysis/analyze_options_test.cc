@@ -125,5 +125,14 @@ TEST(AnalyzeOptionsTest, ErrorsPrintNoControlBytes) {
   ExpectUsageError({"--\x1b[2J", "a.pb"}, "unknown option '--\\x1b[2J'");
 }
 
+TEST(AnalyzeOptionsTest, AWordOfTheLadderIsExplainedWithoutATrace) {
+  const auto options = ParseAnalyzeOptions({"--explain", "idle SMs"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_NE(options->explanation.find("longest-active SM - mean SM"), std::string::npos);
+  const auto unknown = ParseAnalyzeOptions({"--explain", "luck"});
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_NE(unknown.status().message().find("there are: useful"), absl::string_view::npos);
+}
+
 }  // namespace
 }  // namespace gx::analysis

@@ -1,0 +1,109 @@
+// What a ladder says in words: only what figures back, most valuable first.
+#include "analysis/ladder_findings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "analysis/model/ladder.h"
+#include "analysis/model/ladder_resource.h"
+
+namespace gx::analysis {
+namespace {
+
+using model::ResourceKind;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+struct Case {
+  LadderFacts facts;
+  LadderEvidence evidence;
+  LadderLaunch launch;
+};
+
+// DRAM for `dram_ns` of 10 us; SMs active for the rest, and alike.
+Case Bound(double dram_ns) {
+  Case one;
+  one.evidence.input.time_ns = 10000;
+  one.evidence.input.resources = {{.kind = ResourceKind::kDram,
+                                   .on_sm_clock = false,
+                                   .useful_ns = dram_ns,
+                                   .work_ns = dram_ns,
+                                   .busiest_ns = dram_ns}};
+  one.evidence.input.clocks = {.max_hz = 2e9, .timed_hz = 2e9, .counted_hz = 2e9};
+  one.evidence.input.active = model::ActiveCycles{.max = 20000, .mean = 20000};
+  return one;
+}
+
+std::vector<LadderFinding> FindingsOf(const Case& one) {
+  LadderFigures figures;
+  const auto ladder = model::ComputeLadder(one.evidence.input);
+  EXPECT_TRUE(ladder.ok()) << ladder.status();
+  figures.ladder = *ladder;
+  figures.what_ifs = LadderWhatIfs(one.evidence, *ladder, one.launch, 10);
+  return LadderFindings({one.facts, one.evidence, one.launch, 10}, figures);
+}
+
+TEST(LadderFindingsTest, AKernelAtItsRoofIsSaidToBe) {
+  const auto findings = FindingsOf(Bound(9500));
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].id, "ladder.at_roof");
+  EXPECT_THAT(findings[0].text, HasSubstr("dram takes 95.0 % of the time"));
+}
+
+TEST(LadderFindingsTest, MuchUnexplainedTimeIsAFindingWithWhatWouldHelp) {
+  const auto findings = FindingsOf(Bound(5000));
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].id, "ladder.unexplained");
+  EXPECT_THAT(findings[0].text, HasSubstr("5.00 us, 50.0 % of the time, is unexplained"));
+  EXPECT_THAT(findings[0].advice, HasSubstr("GPUEXEC_COUNTERS=lean"));
+}
+
+TEST(LadderFindingsTest, ABrokenBoundIsAllThatIsSaid) {
+  const auto findings = FindingsOf(Bound(12000));
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].id, "ladder.violation");
+  EXPECT_THAT(findings[0].text, HasSubstr("above the time, which cannot be"));
+}
+
+TEST(LadderFindingsTest, NothingIsSaidOfASmallTermOrWithoutCounts) {
+  EXPECT_THAT(FindingsOf(Bound(8500)), IsEmpty());
+  Case uncounted = Bound(8500);
+  uncounted.evidence.input.resources = {};
+  uncounted.evidence.input.active.reset();
+  EXPECT_THAT(FindingsOf(uncounted), IsEmpty());
+}
+
+TEST(LadderFindingsTest, CommunicationIsWaitingForOthers) {
+  Case one = Bound(5000);
+  one.facts.is_communication = true;
+  const auto findings = FindingsOf(one);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].id, "ladder.communication");
+}
+
+TEST(LadderFindingsTest, OccupancyThatIsWorthNothingSaysSo) {
+  Case one = Bound(9500);
+  one.launch.block_count = 100000;
+  one.launch.sm_count = 100;
+  LaunchResidency& residency = one.launch.configuration.residency;
+  residency.blocks_per_sm = 2;
+  residency.limiters = "registers";
+  residency.occupancy_ratio = 0.25;
+  residency.one_more_block.emplace().is_possible = true;
+  residency.one_more_block->registers_per_thread = 80;
+  // Latency is measured, and does not bind.
+  one.evidence.input.uncontended_ratio = 0.1;
+  const auto findings = FindingsOf(one);
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_EQ(findings[0].id, "ladder.occupancy");
+  EXPECT_THAT(findings[0].text,
+              HasSubstr("occupancy 25.0 %, limited by registers; 3 blocks an SM instead of 2: at most 80 "
+                        "registers a thread; worth nothing: dram binds"));
+}
+
+}  // namespace
+}  // namespace gx::analysis
