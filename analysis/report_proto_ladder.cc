@@ -104,6 +104,19 @@ void FillExcess(const model::Excess& excess, pb::ExcessReport* message) {
   }
 }
 
+void FillIdleCauses(const model::IdleCauses& causes, pb::IdleCausesReport* message) {
+  message->set_unfilled_ns(causes.unfilled_ns);
+  message->set_tail_ns(causes.tail_ns);
+  message->set_imbalance_ns(causes.imbalance_ns);
+}
+
+void FillLatencyParts(const model::LatencyParts& parts, pb::LatencyPartsReport* message) {
+  message->set_memory_ratio(parts.memory);
+  message->set_dependency_ratio(parts.dependency);
+  message->set_shared_ratio(parts.shared);
+  message->set_fetch_ratio(parts.fetch);
+}
+
 void FillFigures(const LadderFigures& figures, pb::LadderReport* message) {
   const model::Ladder& ladder = figures.ladder;
   message->set_label(pb::CLAIM_LABEL_ANALYTICAL);
@@ -134,6 +147,8 @@ void FillFigures(const LadderFigures& figures, pb::LadderReport* message) {
   if (ladder.closure_ns) message->set_closure_ns(*ladder.closure_ns);
   message->set_other_regime(ladder.other_regime);
   message->set_hidden_idle_ns(ladder.hidden_idle_ns);
+  if (figures.idle_causes) FillIdleCauses(*figures.idle_causes, message->mutable_idle_causes());
+  if (figures.latency_parts) FillLatencyParts(*figures.latency_parts, message->mutable_latency_parts());
   if (ladder.uncontended_ns) message->set_uncontended_ns(*ladder.uncontended_ns);
   if (ladder.queue_resource) message->set_queue_resource(NameOf(*ladder.queue_resource));
 }
