@@ -1,0 +1,33 @@
+// The SM clock that a signature's timed launches ran at. NVML reads a clock a few times a window, of whatever runs
+// then, and power limits hold some kernels lower than others; counters tell the clock of the counted launches of the
+// signature itself, in windows of other kinds. Together: the signature's own clock, by as much as timing windows ran
+// slower or faster than counter windows.
+//
+// On an H200, against cycles over time of the same kernels: products of a throttled training step within 2.7 % (median
+// of timing windows alone 13 to 15 %), a product by itself 1.4 % (6.3 %), kernels bound by DRAM 0.4 to 3.1 % (0.3
+// to 3.8 %). Pure; any thread.
+#ifndef GPUEXEC_ANALYSIS_SIGNATURE_CLOCK_H_
+#define GPUEXEC_ANALYSIS_SIGNATURE_CLOCK_H_
+
+#include <optional>
+#include <vector>
+
+namespace gx::analysis {
+
+struct SignatureClockInput {
+  // Of the counted launches (gpc__cycles_elapsed.avg.per_second). Absent or not above 0: not counted.
+  std::optional<double> counted_hz;
+  // Means of the device's windows, as NVML read them; those not above 0 are left out.
+  std::vector<double> timing_windows_hz;
+  std::vector<double> counter_windows_hz;
+  // No clock is above it. Not above 0: not known.
+  double max_hz = 0;
+};
+
+// Absent: no timing window has a clock. Without a counted clock, or without a clock of a counter window, the median of
+// timing windows, which is of the device and not of the signature.
+std::optional<double> SignatureClockHz(const SignatureClockInput& input);
+
+}  // namespace gx::analysis
+
+#endif  // GPUEXEC_ANALYSIS_SIGNATURE_CLOCK_H_
