@@ -12,6 +12,7 @@
 #include "analysis/model/ladder_resource.h"
 #include "analysis/model/ladder_stalls.h"
 #include "analysis/model/peaks.h"
+#include "analysis/signature_clock.h"
 
 namespace gx::analysis {
 namespace pb = gpuexec::v1;
@@ -177,7 +178,12 @@ class Builder {
     clocks.max_hz = *facts_.max_sm_clock_hz;
     clocks.counted_hz = Find("gpc__cycles_elapsed.avg.per_second");
     if (clocks.counted_hz.value_or(0) <= 0) clocks.counted_hz.reset();
-    clocks.timed_hz = facts_.timed_sm_clock_hz;
+    SignatureClockInput clock;
+    clock.counted_hz = clocks.counted_hz;
+    if (facts_.timed_sm_clock_hz.has_value()) clock.timing_windows_hz = {*facts_.timed_sm_clock_hz};
+    if (facts_.counter_window_sm_clock_hz.has_value()) clock.counter_windows_hz = {*facts_.counter_window_sm_clock_hz};
+    clock.max_hz = clocks.max_hz;
+    clocks.timed_hz = SignatureClockHz(clock);
     if (!clocks.timed_hz.has_value() && !facts_.is_communication) {
       evidence_.unmeasured.emplace_back(
           "clock: no window with timings has a reading of the SM clock; taken as the maximum");

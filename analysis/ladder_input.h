@@ -47,8 +47,9 @@ struct LadderFacts {
   // "dram__bytes.sum.peak_sustained" -> counts in one cycle of its clock, whole device.
   std::map<std::string, double> peaks;
   std::optional<double> max_sm_clock_hz;
-  // Of the windows with timings.
+  // Of the device, medians over windows with timings and over those with counters (signature_clock.h).
   std::optional<double> timed_sm_clock_hz;
+  std::optional<double> counter_window_sm_clock_hz;
   std::optional<uint64_t> multiprocessor_count;
   // Of theoretical tensor rates (model/peaks.h).
   std::optional<model::ComputeCapability> compute_capability;

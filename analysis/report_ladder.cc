@@ -177,7 +177,8 @@ class ProcessLadders {
       }
       if (about.attributes().l2_cache_bytes() > 0) facts.l2_cache_bytes = about.attributes().l2_cache_bytes();
     }
-    facts.timed_sm_clock_hz = TimedClockHz(device_id);
+    facts.timed_sm_clock_hz = WindowClockHz(device_id, pb::Window::KIND_TIMING);
+    facts.counter_window_sm_clock_hz = WindowClockHz(device_id, pb::Window::KIND_COUNTERS);
     const auto machine = request_.ladder_machines->find({section_.process, device_id});
     if (machine != request_.ladder_machines->end() && machine->second.machine.has_value()) {
       facts.machine = &*machine->second.machine;
@@ -202,13 +203,13 @@ class ProcessLadders {
     return IsCommunicationName(model_.FunctionName(entry));
   }
 
-  // Median over windows with timings.
-  std::optional<double> TimedClockHz(uint64_t device_id) const {
+  // Median over windows of the kind.
+  std::optional<double> WindowClockHz(uint64_t device_id, pb::Window::Kind kind) const {
     std::vector<double> clocks_hz;
     for (const auto& [key, clocks] : model_.counters.window_clocks) {
       const auto window = model_.windows.find(clocks.window_id());
       if (clocks.device_id() != device_id || !clocks.has_sm_clock_hz() || clocks.sm_clock_hz() == 0 ||
-          window == model_.windows.end() || window->second.kind() != pb::Window::KIND_TIMING) {
+          window == model_.windows.end() || window->second.kind() != kind) {
         continue;
       }
       clocks_hz.push_back(static_cast<double>(clocks.sm_clock_hz()));

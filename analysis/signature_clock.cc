@@ -22,10 +22,10 @@ std::optional<double> SignatureClockHz(const SignatureClockInput& input) {
   const std::optional<double> timing_hz = MedianHz(input.timing_windows_hz);
   if (!timing_hz.has_value()) return std::nullopt;
   const std::optional<double> counter_hz = MedianHz(input.counter_windows_hz);
-  double hz = *timing_hz;
-  if (counter_hz.has_value() && input.counted_hz.value_or(0) > 0 && std::isfinite(*input.counted_hz)) {
-    hz = *input.counted_hz * *timing_hz / *counter_hz;
+  if (!counter_hz.has_value() || !(input.counted_hz.value_or(0) > 0) || !std::isfinite(*input.counted_hz)) {
+    return timing_hz;
   }
+  const double hz = *input.counted_hz * *timing_hz / *counter_hz;
   return input.max_hz > 0 ? std::min(hz, input.max_hz) : hz;
 }
 

@@ -20,7 +20,7 @@ struct SignatureClockInput {
   // Means of the device's windows, as NVML read them; those not above 0 are left out.
   std::vector<double> timing_windows_hz;
   std::vector<double> counter_windows_hz;
-  // No clock is above it. Not above 0: not known.
+  // The estimate is not above it, what was read may be. Not above 0: not known.
   double max_hz = 0;
 };
 

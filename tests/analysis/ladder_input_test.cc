@@ -256,6 +256,19 @@ TEST(LadderInputTest, TheMachineFileGivesSustainedRatesLaunchAndTracing) {
   EXPECT_TRUE(Says(without_waves->unmeasured, "number of waves"));
 }
 
+TEST(LadderInputTest, TheClockOfTheTimedLaunchesIsTheSignaturesOwn) {
+  LadderFacts facts = Light();
+  facts.timed_sm_clock_hz = 1.5e9;
+  const auto device = BuildLadderInput(facts);
+  ASSERT_TRUE(device.ok()) << device.status();
+  EXPECT_DOUBLE_EQ(*device->input.clocks.timed_hz, 1.5e9);
+  facts.counter_window_sm_clock_hz = 1.8e9;
+  const auto own = BuildLadderInput(facts);
+  ASSERT_TRUE(own.ok()) << own.status();
+  ASSERT_TRUE(own->input.clocks.counted_hz.has_value());
+  EXPECT_DOUBLE_EQ(*own->input.clocks.timed_hz, *own->input.clocks.counted_hz * 1.5 / 1.8);
+}
+
 TEST(LadderInputTest, ACommunicationKernelHasNoResource) {
   LadderFacts facts = Light();
   facts.is_communication = true;

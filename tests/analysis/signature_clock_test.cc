@@ -36,7 +36,7 @@ TEST(SignatureClock, IsNotKnownWithoutAClockOfTimingWindows) {
             std::nullopt);
 }
 
-TEST(SignatureClock, IsNeverAboveTheDevicesMaximum) {
+TEST(SignatureClock, IsNotEstimatedAboveTheDevicesMaximum) {
   const SignatureClockInput input = {
       .counted_hz = 1.97e9, .timing_windows_hz = {1.98e9}, .counter_windows_hz = {1.9e9}, .max_hz = 1.98e9};
   EXPECT_EQ(SignatureClockHz(input), 1.98e9);
