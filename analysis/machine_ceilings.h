@@ -46,7 +46,8 @@ std::optional<double> EmptyKernelNs(const gpuexec::v1::MachineFile& machine, con
 //   fixed_ns + (waves - 1) (wave_ns + thread_ns x threads of a block),    waves = ceil(grid / resident blocks)
 // the least squares of the chain kernels' biases; error_ns is the largest distance of one of them from that. A further
 // wave begins when the records' extra instructions of the one before have ended, and a large block ends with its last
-// warp. (On an H200 277 ns, 73 ns and 0.035 ns, within 0.80 us of biases of up to 13.8 us; without thread_ns 1.8 us.)
+// warp. (On an H200 277 ns, 73 ns and 0.035 ns, within 0.80 us of biases of up to 13.8 us; without thread_ns 1.8 us. Of
+// four forms tried on the same kernels the one with the least error: no other run has tested it.)
 //
 // Kernels that wait for their blocks to be launched do so with and without records, which cost them nothing more than
 // fixed_ns: they are left out (4 of 21, which had made the error 7.9 us).
