@@ -62,8 +62,6 @@ absl::StatusOr<Rungs> ComputeRungs(absl::Span<const LadderResource> resources, c
   bool useful_measured = true;
   for (const LadderResource& resource : resources) {
     useful_measured = useful_measured && resource.useful_ns.has_value();
-    rungs.busiest_measured = rungs.busiest_measured || resource.busiest_ns.has_value();
-    rungs.ceiling_measured = rungs.ceiling_measured || resource.eta_ratio.has_value();
   }
   const auto set = [&](Rung rung, const auto& duration_of) {
     rungs.values[static_cast<size_t>(rung)] = Largest(resources, duration_of);
@@ -77,7 +75,11 @@ absl::StatusOr<Rungs> ComputeRungs(absl::Span<const LadderResource> resources, c
     return absl::OutOfRangeError("R5: beyond the range of a double");
   }
   for (const LadderResource& resource : resources) {
-    if (rungs.at(Rung::kBusiest)->binding == resource.kind) rungs.assumes_equal_blocks = resource.assumes_equal_blocks;
+    if (rungs.at(Rung::kBusiest)->binding == resource.kind) {
+      rungs.assumes_equal_blocks = resource.assumes_equal_blocks;
+      rungs.busiest_measured = resource.busiest_ns.has_value();
+    }
+    if (rungs.at(Rung::kCeiling)->binding == resource.kind) rungs.ceiling_measured = resource.eta_ratio.has_value();
   }
   if (useful_measured && input.compulsory_ns.has_value()) {
     const double useful_ns = rungs.Ns(Rung::kUseful);

@@ -41,8 +41,8 @@ struct RungValue {
 struct Rungs {
   // R0: none stated, or R1 unmeasured. R1: some resource's useful share is unmeasured. All: no resource.
   std::array<std::optional<RungValue>, kRungCount> values = {};
-  // What R3, R4 and R5 stand on: a timed clock; some resource's busiest instance; some resource's sustained rate.
-  // Where it is missing the rung equals the one below.
+  // What R3, R4 and R5 stand on: a timed clock; the binding resource's busiest instance; its sustained rate. Where it
+  // is missing the rung equals the one below.
   bool clock_measured = false;
   bool busiest_measured = false;
   bool ceiling_measured = false;

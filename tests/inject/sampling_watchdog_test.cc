@@ -126,5 +126,18 @@ TEST(SamplingWatchdog, ThreadsComeAndGoWhileItLooks) {
   EXPECT_FALSE(watchdog.off());
 }
 
+TEST(SamplingWatchdog, WakesItsWatcherForCallsThatBuildASessionAlone) {
+  SamplingWatchdog watchdog;
+  Pulse wake;
+  watchdog.SetWake(&wake);
+  const uint32_t before = wake.count();
+  watchdog.Leave(watchdog.Enter(SamplingCall::kPush, 1));
+  EXPECT_EQ(wake.count(), before) << "a launch waits for it";
+  const uint32_t slot = watchdog.Enter(SamplingCall::kStart, 2);
+  EXPECT_EQ(wake.count(), before + 1);
+  EXPECT_TRUE(watchdog.busy());
+  watchdog.Leave(slot);
+}
+
 }  // namespace
 }  // namespace gx::inject

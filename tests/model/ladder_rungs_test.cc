@@ -60,6 +60,17 @@ TEST(LadderRungs, WhatIsMissingLeavesARungAtTheOneBelow) {
   EXPECT_FALSE(rungs.clock_measured || rungs.busiest_measured || rungs.ceiling_measured);
 }
 
+TEST(LadderRungs, ARungIsMeasuredWhereItsOwnResourceIs) {
+  LadderResource dram = Even(ResourceKind::kDram, 100);
+  dram.busiest_ns.reset();
+  dram.eta_ratio.reset();
+  const Rungs rungs = Of({dram, Resource(ResourceKind::kIssue, 20, 40, 60, 0.9)});
+  EXPECT_EQ(rungs.at(Rung::kBusiest)->binding, ResourceKind::kDram);
+  EXPECT_EQ(rungs.at(Rung::kCeiling)->binding, ResourceKind::kDram);
+  EXPECT_FALSE(rungs.busiest_measured) << "that of another resource says nothing of it";
+  EXPECT_FALSE(rungs.ceiling_measured);
+}
+
 TEST(LadderRungs, CompulsoryWorkIsAtMostTheUsefulWork) {
   EXPECT_EQ(Of({Even(ResourceKind::kDram, 100)}, {.compulsory_ns = 40}).Ns(Rung::kCompulsory), 40);
   const Rungs capped = Of({Even(ResourceKind::kDram, 100)}, {.compulsory_ns = 140});
