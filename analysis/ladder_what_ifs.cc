@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "analysis/format.h"
 #include "analysis/model/ladder_changes.h"
 #include "analysis/model/ladder_resource.h"
@@ -179,19 +181,52 @@ class Asker {
         static_cast<double>(kept) / static_cast<double>(blocks), Latency::kNeeded);
   }
 
+  // More blocks than an SM has warps or slots for do not exist, whatever else they are given.
+  static bool IsHardLimit(absl::string_view limiters) {
+    for (const absl::string_view limiter : absl::StrSplit(limiters, " + ")) {
+      if (limiter == "warps" || limiter == "blocks") return true;
+    }
+    return false;
+  }
+
+  double WarpsPerBlock() const {
+    constexpr uint64_t kLanes = 32;
+    const std::optional<Dim>& block = launch_.configuration.block;
+    if (!block.has_value()) return 1;
+    const double threads =
+        static_cast<double>(block->x) * static_cast<double>(block->y) * static_cast<double>(block->z);
+    return std::max(1.0, std::ceil(threads / kLanes));
+  }
+
   void AskOccupancy() {
     const LaunchResidency& residency = launch_.configuration.residency;
     if (residency.blocks_per_sm.value_or(0) == 0) return;
+    const std::string limiters = residency.limiters.value_or("");
+    if (IsHardLimit(limiters) || residency.occupancy_ratio.value_or(0) >= 1) return;
     const uint64_t blocks = *residency.blocks_per_sm;
-    const double now = BlocksThere(blocks);
+    const double warps_per_block = WarpsPerBlock();
+    // Of the SM; unknown: any number.
+    double warps_at_most = std::numeric_limits<double>::infinity();
+    if (residency.occupancy_ratio.value_or(0) > 0) {
+      warps_at_most = static_cast<double>(blocks) * warps_per_block / *residency.occupancy_ratio;
+    }
+    const double now = BlocksThere(blocks) * warps_per_block;
     const auto add = [&](absl::string_view change, uint64_t then, const std::string& needs) {
+      // Occupancy is a quotient: half a warp is no further one.
+      if (static_cast<double>(then) * warps_per_block > warps_at_most + 0.5) return;
+      const double warps_then = BlocksThere(then) * warps_per_block;
       // The grid has no blocks for it.
-      if (BlocksThere(then) <= now) return;
+      if (warps_then <= now) return;
       Add(change, absl::StrCat(then, " blocks an SM instead of ", blocks, needs),
-          model::OtherOccupancy(ladder_, now, BlocksThere(then)));
+          model::OtherOccupancy(ladder_, now, warps_then));
     };
     if (residency.one_more_block.has_value() && residency.one_more_block->is_possible) {
-      add("one_more_block", blocks + 1, absl::StrCat(": ", OneMoreBlockText(*residency.one_more_block)));
+      std::vector<std::string> needs;
+      if (std::string text = OneMoreBlockText(*residency.one_more_block); !text.empty()) needs.push_back(text);
+      // Their numbers are not in the report.
+      if (absl::StrContains(limiters, "barriers")) needs.emplace_back("fewer barriers a block");
+      if (absl::StrContains(limiters, "virtual")) needs.emplace_back("fewer virtual resources a block");
+      add("one_more_block", blocks + 1, needs.empty() ? "" : absl::StrCat(": ", absl::StrJoin(needs, " and ")));
     }
     const bool further = residency.next_blocks_per_sm.value_or(0) > blocks + 1;
     if (further) {
@@ -267,7 +302,8 @@ std::string OneMoreBlockText(const OneMoreBlock& step) {
   } else if (step.carveout_bytes.has_value()) {
     needs.push_back(absl::StrCat("a carve-out of ", FormatBytes(*step.carveout_bytes)));
   }
-  if (step.threads_per_block.has_value() && needs.empty()) {
+  // With registers it is another way out, and not what is recomputed.
+  if (step.threads_per_block.has_value() && !step.registers_per_thread.has_value()) {
     needs.push_back(absl::StrCat("at most ", *step.threads_per_block, " threads a block"));
   }
   return absl::StrJoin(needs, " and ");

@@ -90,6 +90,46 @@ TEST(LadderWhatIfsTest, AGridWithoutBlocksForItIsNotAskedAboutOccupancy) {
   ASSERT_NE(FindWhatIf(what_ifs, "other_occupancy"), nullptr);
 }
 
+TEST(LadderWhatIfsTest, WhereWarpsOrBlockSlotsLimitNoFurtherBlockIsAskedAbout) {
+  LadderLaunch launch = Launch(100000, 800);
+  LaunchResidency& residency = launch.configuration.residency;
+  launch.configuration.block = Dim{256, 1, 1};
+  OneMoreBlock& step = residency.one_more_block.emplace();
+  step.is_possible = true;
+  step.registers_per_thread = 24;
+  step.threads_per_block = 224;
+  residency.next_blocks_per_sm = 32;
+  for (const char* limiters : {"warps", "warps + registers", "registers + blocks"}) {
+    residency.limiters = limiters;
+    const auto what_ifs = WhatIfs(Evidence(), launch, 1);
+    EXPECT_EQ(FindWhatIf(what_ifs, "one_more_block"), nullptr) << limiters;
+    EXPECT_EQ(FindWhatIf(what_ifs, "other_occupancy"), nullptr) << limiters;
+  }
+  // 7 of 8 blocks by registers: an eighth fills the SM's 64 warps, a ninth is beyond them.
+  residency.blocks_per_sm = 7;
+  residency.occupancy_ratio = 0.875;
+  residency.limiters = "registers";
+  residency.next_blocks_per_sm = 9;
+  const auto what_ifs = WhatIfs(Evidence(), launch, 1);
+  EXPECT_NE(FindWhatIf(what_ifs, "one_more_block"), nullptr);
+  EXPECT_EQ(FindWhatIf(what_ifs, "other_occupancy"), nullptr);
+}
+
+TEST(LadderWhatIfsTest, EveryValueThatAFurtherBlockTakesIsNamed) {
+  LadderLaunch launch = Launch(100000, 200);
+  LaunchResidency& residency = launch.configuration.residency;
+  residency.limiters = "registers + shared_memory + barriers";
+  OneMoreBlock& step = residency.one_more_block.emplace();
+  step.is_possible = true;
+  step.registers_per_thread = 40;
+  step.shared_memory_bytes = 1024;
+  const auto what_ifs = WhatIfs(Evidence(), launch, 1);
+  const LadderWhatIf* one = FindWhatIf(what_ifs, "one_more_block");
+  ASSERT_NE(one, nullptr);
+  EXPECT_THAT(one->text, HasSubstr("at most 40 registers a thread and at most 1 KiB of shared memory a block and "
+                                   "fewer barriers a block"));
+}
+
 TEST(LadderWhatIfsTest, WithoutResourcesNothingIsAsked) {
   LadderEvidence evidence = Evidence();
   evidence.input.resources = {};
