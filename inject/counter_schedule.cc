@@ -272,6 +272,7 @@ ScheduleStep CounterSchedule::Open(const ScheduleObservation& observation, uint3
   ++rotations_;
   last_group_ = std::exchange(group_, group);
   window_begin_ns_ = now_ns;
+  last_places_ = window_places_;
   if (observation.group_at_hand != group) window_places_ = SessionPlaces(observation.needs.groups[group].ranges);
   window_samples_ = observation.samples;
   window_failures_ = observation.session_failures;
@@ -373,6 +374,7 @@ void CounterSchedule::NotOpened() noexcept {
   in_counters_ = false;
   groups_[group_].visited = false;
   group_ = last_group_;
+  window_places_ = last_places_;
   --rotations_;
 }
 

@@ -52,7 +52,7 @@ struct ScheduleOptions {
   uint64_t drain_ns = 100'000'000;
   // Rule 2: the share that must be timed, how long nothing new must have come at least, and how long all that may take.
   double timed_ratio = 0.90;
-  double timed_launch_ratio = 0.90;  // Likewise, of launches.
+  double timed_launch_ratio = 0.90;  // And of launches: the share of which any timing is known.
   // More than the time between two looks at the signatures. Only time in which the program launches counts, a gap of at
   // most so long with it.
   uint64_t min_quiet_ns = 300'000'000;
@@ -231,6 +231,7 @@ class CounterSchedule {
   uint32_t last_group_ = 0;
   uint64_t window_begin_ns_ = 0;
   uint32_t window_places_ = 0;      // Of its session; of the last one, once it is closed.
+  uint32_t last_places_ = 0;        // Of the one before.
   uint64_t window_reserve_ns_ = 0;  // Of the allowance, kept for the other groups of the first round.
   uint64_t window_samples_ = 0;
   uint64_t window_failures_ = 0;

@@ -18,13 +18,20 @@ class ExitOrder {
   // `at_exit` returns at once when it is called again. Must live as long as the process.
   explicit constexpr ExitOrder(void (*at_exit)()) noexcept : at_exit_(at_exit) {}
 
-  // Registers it once more. False: that was done too often, or the C library has no memory. [MT]
+  // Registers it once more. False: that was done too often, the C library has no memory, or the process forks just now.
+  // One thread.
   bool Renew() noexcept;
+  // Around a fork, for pthread_atfork: none is made meanwhile. The C library's lock of that list would stay taken in
+  // the child (found with a probe: it hung in its next exit), as it is held over an allocation that waits for the fork.
+  void BeforeFork() noexcept;
+  void AfterFork() noexcept { forks_.fetch_sub(1, std::memory_order_seq_cst); }
   bool exhausted() const noexcept { return registrations_.load(std::memory_order_relaxed) >= kMaxRegistrations; }
 
  private:
   void (*at_exit_)();
   std::atomic<uint32_t> registrations_{0};
+  std::atomic<bool> renewing_{false};
+  std::atomic<int32_t> forks_{0};
 };
 
 }  // namespace gx::inject

@@ -122,8 +122,11 @@ class LaunchSampler {
   // ------------------------------------------------------------------------------------------- the program's threads
   // Whether Before wants the parameters of launches now.
   bool wants_launches() const noexcept {
-    return armed_.load(std::memory_order_acquire) || parts_.count_launches || parts_.replay != nullptr;
+    return armed_.load(std::memory_order_acquire) || counts_launches_.load(std::memory_order_relaxed) ||
+           parts_.count_launches || parts_.replay != nullptr;
   }
+  // Whether launches are counted outside counter windows as well: until it is known that timings have come of most.
+  void CountLaunches(bool on) noexcept { counts_launches_.store(on, std::memory_order_relaxed); }
   // Whether calls that bring work have to be reported.
   bool armed() const noexcept { return armed_.load(std::memory_order_acquire); }
   // Before the driver's function, after LaunchHold::Enter.
@@ -199,6 +202,7 @@ class LaunchSampler {
   std::atomic<bool> armed_{false};
   std::atomic<bool> range_taken_{false};
   std::atomic<bool> needs_attention_{false};
+  std::atomic<bool> counts_launches_{false};
   std::array<ArmedSession*, kMaxArmed> sessions_ = {};
   uint32_t session_count_ = 0;
   uint32_t group_ = 0;

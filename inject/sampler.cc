@@ -50,7 +50,7 @@ constexpr uint64_t kContextEndWaitNs = 2'000'000'000;
 constexpr double kFirstSharePercent = 98.5;
 // Of patched code in a session that counts something else first: each takes 2 ms of its opening, and a budget seldom
 // allows more of them at a time. Fewer in the first window, which is paid for in advance.
-constexpr uint32_t kMaxFirstNextPlaces = 64;
+constexpr uint32_t kMaxFirstNextPlaces = 48;
 constexpr uint32_t kMaxNextPlaces = 128;
 // At the end of the program, and before a context goes.
 constexpr uint64_t kLastHoldNs = 300'000'000;
@@ -125,6 +125,7 @@ void Sampler::LetGo() noexcept {
 void Sampler::Work() {
   // What CUPTI calls for us is not the program's.
   if (ThreadState* const own = parts_.queues->Current(); own != nullptr) own->inside = true;
+  parts_.launches->CountLaunches(true);
   while (!finish_.load(std::memory_order_acquire)) {
     const uint32_t seen = wake_.count();
     const uint64_t next_ns = StepOnce();
@@ -164,11 +165,12 @@ void Sampler::NoteNoWindow() {
     text += "the recorded region was never open while they could be taken";
   } else {
     const SamplingNeeds::Summary needs = parts_.needs->Summarise();
-    char facts[160];
+    char facts[200];
     (void)std::snprintf(facts, sizeof(facts),
-                        "launches are timed first, %.0f %% of the GPU time had its timings when the run ended after "
-                        "%.1f s (90 %% are waited for, 10 s at most)",
-                        needs.timed_ratio * 100, static_cast<double>(MonotonicNs() - parts_.start_monotonic_ns) / 1e9);
+                        "launches are timed first, %.0f %% of the known GPU time had its timings and %.0f %% of the "
+                        "launches any when the run ended after %.1f s (90 %% are waited for, 10 s at most)",
+                        needs.timed_ratio * 100, needs.timed_launch_ratio * 100,
+                        static_cast<double>(MonotonicNs() - parts_.start_monotonic_ns) / 1e9);
     text += facts;
   }
   if (stat != StatId::kCounterNotQuiet) Stats().Add(stat);
@@ -214,6 +216,7 @@ void Sampler::NoteReplay() {
 void Sampler::TurnOff() noexcept {
   parts_.watchdog->TurnOff();
   parts_.launches->Forbid();
+  parts_.launches->CountLaunches(false);
   stage_ = Stage::kOff;
 }
 
@@ -516,7 +519,11 @@ std::optional<bool> Sampler::Prepare(uint32_t device_id) {
     parts_.writer->PostCounters(std::move(access));
     return false;
   }
-  if (!api_loaded_ && !LoadApis(device_id)) return false;
+  // What these load and make at first use is destroyed at the program's end: the watch keeps our end before that.
+  const uint32_t loading = parts_.watchdog->Enter(SamplingCall::kInitialize, MonotonicNs());
+  const bool loaded = api_loaded_ || LoadApis(device_id);
+  parts_.watchdog->Leave(loading);
+  if (!loaded) return false;
   api_loaded_ = true;
   // It is written nowhere that these calls leave a capture alone.
   if (!parts_.captures->Enter()) return std::nullopt;
@@ -529,7 +536,9 @@ std::optional<bool> Sampler::Prepare(uint32_t device_id) {
   parts_.captures->Leave();
   if (result != CUPTI_SUCCESS) RefuseAccess(device_id, result, "cuptiProfilerInitialize");
   if (!usable) return false;
+  const uint32_t planning = parts_.watchdog->Enter(SamplingCall::kInitialize, MonotonicNs());
   PlanFor(device_id, chip);
+  parts_.watchdog->Leave(planning);
   if (finish_.load(std::memory_order_acquire)) return std::nullopt;
   devices_.push_back({.device_id = device_id, .usable = true});
   if (plan_.failed || plan_.groups.empty()) {
@@ -845,9 +854,7 @@ Sampler::Opened Sampler::OpenSession(uint32_t context_id, void* context, uint32_
   const uint32_t next_lacks = next ? parts_.needs->WillLack(*next) : 0;
   if (next_lacks != 0) options.next_metrics = plan_.groups[*next].metrics;
   // A place for a range costs more than the range: about 2 ms of starting and stopping (measured on an H200).
-  const uint32_t lacks = parts_.needs->Summarise().groups[group].ranges;
-  // At first the shares are those of a program's beginning: measured, a third as many signatures more a moment later.
-  options.max_ranges = SessionPlaces(windows_opened_ == 0 ? lacks + lacks / 3 : lacks);
+  options.max_ranges = SessionPlaces(parts_.needs->Summarise().groups[group].ranges);
   options.max_next_ranges =
       std::min(SessionPlaces(next_lacks), windows_opened_ == 0 ? kMaxFirstNextPlaces : kMaxNextPlaces);
   RangeSession::Failure failure;
@@ -942,6 +949,7 @@ Sampler::Opened Sampler::OpenWindow(uint32_t group, uint64_t cost_limit_ns) {
                               parts_.recording->window_id().load(std::memory_order_acquire) == counters_window_id_;
       if (opened == Opened::kYes && is_present) {
         ++windows_opened_;
+        parts_.launches->CountLaunches(false);
         unquiet_windows_ = 0;
         unswitched_window_id_ = 0;
         group_ = group;
@@ -1147,9 +1155,9 @@ bool Sampler::MayGoOn() const {
 // the window has to be closed.
 Sampler::Opened Sampler::GoOnWith(uint32_t group, uint64_t cost_limit_ns) {
   parts_.launches->Forbid();
-  if (!parts_.launches->Disarm(kOneHoldNs) || !Quiesce(std::min(cost_limit_ns, kLongestHoldNs), true, true)) {
-    return Opened::kNo;
-  }
+  // A program that its GPU bounds would have waited for most of it: the budget is charged with less.
+  const uint64_t limit_ns = std::clamp(cost_limit_ns, kFirstHoldNs, kLongestHoldNs);
+  if (!parts_.launches->Disarm(kOneHoldNs) || !Quiesce(limit_ns, true, true)) return Opened::kNo;
   const uint64_t quiet_ns = MonotonicNs();
   const uint64_t overrun_count = parts_.hold->overrun_count();
   Opened opened = MayGoOn() ? Opened::kYes : Opened::kNo;

@@ -298,8 +298,9 @@ void SamplingNeeds::Rank() noexcept {
   MarkDear();
 }
 
-// Of the ranked signatures whose instructions were counted.
+// Of the ranked signatures whose instructions were counted. Where launches stand for time nothing is known of shares.
 void SamplingNeeds::MarkDear() noexcept {
+  if (!by_time_) return;
   double instructions = 0;
   double share_ratio = 0;
   for (uint32_t i = 0; i < ranked_; ++i) {
@@ -316,16 +317,17 @@ void SamplingNeeds::MarkDear() noexcept {
   }
 }
 
-// Whether signatures that are not dear are launched and lack samples of patched code.
+// Whether signatures that are not dear are launched, matter, and lack samples of patched code.
 bool SamplingNeeds::AnyOtherWaits(uint32_t group) const noexcept {
+  double share_ratio = 0;
   for (uint32_t i = 0; i < ranked_; ++i) {
     const Signature& signature = places_[order_[i].place];
-    if (!signature.dear.load(std::memory_order_relaxed) && signature.stale <= options_.dear_waits_ranks &&
-        Missing(signature, group) != 0 && IsReady(signature, group)) {
-      return true;
+    if (!signature.dear.load(std::memory_order_relaxed) && signature.stale == 0 && Missing(signature, group) != 0 &&
+        IsReady(signature, group)) {
+      share_ratio += order_[i].share_ratio;
     }
   }
-  return false;
+  return share_ratio >= options_.dear_waits_ratio;
 }
 
 // Takes down what every signature weighs now and has gained since the last time. Whether any has gained.
@@ -357,8 +359,10 @@ bool SamplingNeeds::Weigh(bool restart) noexcept {
     news = news || weight != signature.weight;
     signature.weight = weight;
     total_ += weight;
+    // What only a program's beginning launched, or what is not recorded, is not waited for.
+    if (IsStale(signature)) continue;
     all_launches += launches;
-    if (signature.clean_timings.load(std::memory_order_relaxed) >= options_.clean_timings) timed_launches += launches;
+    if (signature.timings.load(std::memory_order_relaxed) != 0) timed_launches += launches;
   }
   timed_launch_ratio_ = all_launches == 0 ? 1 : static_cast<double>(timed_launches) / static_cast<double>(all_launches);
   return news;
@@ -438,8 +442,8 @@ uint32_t SamplingNeeds::WillLack(uint32_t group) const noexcept {
   uint32_t ranges = 0;
   for (uint32_t i = 0; i < ranked_; ++i) {
     const Signature& signature = places_[order_[i].place];
-    const bool can =
-        IsReady(signature, group) || (!signature.completed.load(std::memory_order_relaxed) && !IsGivenUp(signature));
+    const bool can = IsReady(signature, group, true) ||
+                     (!signature.completed.load(std::memory_order_relaxed) && !IsGivenUp(signature));
     if (can && !IsStale(signature)) ranges += Missing(signature, group);
   }
   return ranges;

@@ -75,12 +75,12 @@ class SamplingNeeds {
     // Patched code takes a time for every instruction (measured on an H200: 0.25 ns a warp's). Signatures that execute
     // so many times as many for their share of GPU time as the ranked ones together come after the others.
     double dear_factor = 4;
-    // Nobody waits for a signature that was not launched for more calls of Rank than this.
-    uint32_t dear_waits_ranks = 2;
+    // They do not wait for others that were not launched since the last Rank, nor where those make up less than this.
+    double dear_waits_ratio = 0.005;
   };
   // What the schedule has to know of one group.
   struct GroupSummary {
-    uint32_t signatures = 0;  // That can be sampled now, are not done, and were launched lately.
+    uint32_t signatures = 0;  // Whose turn it is, that are not done, and were launched lately.
     uint32_t ranges = 0;      // Samples that they lack.
     double share_ratio = 0;   // Of the GPU time known so far, or of late: the larger of each signature.
     bool given_up = false;
@@ -89,8 +89,9 @@ class SamplingNeeds {
     std::array<GroupSummary, kMaxSampledGroups> groups = {};
     uint32_t ranked = 0;     // Signatures in the top share.
     double timed_ratio = 0;  // Of the GPU time known so far: signatures with all their clean timings.
-    // Of the launches seen at the last Rank: those of signatures with all their clean timings. CUPTI 13.0 gathers
-    // records by the thread that launched: those of one thread come a buffer's time before those of another.
+    // Of the launches that Find had seen at the last Rank, of signatures still launched: those of which any has been
+    // timed. CUPTI 13.0 gathers records by the thread that launched: those of one thread come a buffer's time before
+    // those of another.
     double timed_launch_ratio = 1;
     uint64_t known_time_ns = 0;
   };
@@ -109,7 +110,8 @@ class SamplingNeeds {
   uint32_t Find(uint64_t key, uint32_t function) noexcept;
   // Whether a launch of the signature should be sampled with the group: it is among the signatures that make up the top
   // share, its rank is below `rank_limit`, and samples are missing. Patched code only for signatures that completed, of
-  // functions that graduated; tensor groups only for signatures whose tensor pipe was at work.
+  // functions that graduated, and of those that are dear with it once it is their turn; tensor groups only for
+  // signatures whose tensor pipe was at work.
   bool Wants(uint32_t place, uint32_t group, uint32_t rank_limit = UINT32_MAX) const noexcept;
   // Whether the signature has completed in time under a hardware group, alone: its function may have done so for other
   // shapes, and wait for something with this one. Besides HasGraduated of the very function that is launched: two

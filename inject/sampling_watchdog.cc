@@ -16,6 +16,10 @@ constexpr uint64_t kRangeLimitNs = 10'000'000'000;
 // A wait as a whole, which has a deadline of its own: 10 s for the sampled launch, 1 s for idle streams.
 constexpr uint64_t kCompletionLimitNs = 15'000'000'000;
 
+bool BuildsSession(SamplingCall call) { return SamplingCallLimitNs(call) == kSessionLimitNs; }
+
+SamplingCall CallOf(uint64_t entry) { return static_cast<SamplingCall>(entry >> kCallShift & kCallMask); }
+
 }  // namespace
 
 std::string_view SamplingCallName(SamplingCall call) {
@@ -80,7 +84,7 @@ uint32_t SamplingWatchdog::Enter(SamplingCall call, uint64_t now_ns) noexcept {
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
     uint64_t held = slots_[slot].load(std::memory_order_relaxed);
     if (held != 0 || !slots_[slot].compare_exchange_strong(held, entry, std::memory_order_release)) continue;
-    if (wake_ != nullptr && SamplingCallLimitNs(call) == kSessionLimitNs) wake_->Signal();
+    if (wake_ != nullptr && BuildsSession(call)) wake_->Signal();
     return slot;
   }
   unwatched_.fetch_add(1, std::memory_order_relaxed);
@@ -89,6 +93,13 @@ uint32_t SamplingWatchdog::Enter(SamplingCall call, uint64_t now_ns) noexcept {
 
 void SamplingWatchdog::Leave(uint32_t slot) noexcept {
   if (slot < kSlots) slots_[slot].store(0, std::memory_order_release);
+}
+
+bool SamplingWatchdog::building() const noexcept {
+  return std::any_of(slots_.begin(), slots_.end(), [](const auto& slot) {
+    const uint64_t entry = slot.load(std::memory_order_acquire);
+    return entry != 0 && BuildsSession(CallOf(entry));
+  });
 }
 
 bool SamplingWatchdog::busy() const noexcept {
@@ -100,7 +111,7 @@ std::optional<StuckCall> SamplingWatchdog::Check(uint64_t now_ns) noexcept {
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
     uint64_t entry = slots_[slot].load(std::memory_order_acquire);
     if (entry == 0 || (entry & kNamed) != 0) continue;
-    const auto call = static_cast<SamplingCall>(entry >> kCallShift & kCallMask);
+    const SamplingCall call = CallOf(entry);
     const uint64_t since_ns = entry >> kSinceShift;
     if (now_ns < since_ns || now_ns - since_ns < SamplingCallLimitNs(call)) continue;
     // It may come back at this very moment: then it was not stuck.

@@ -56,8 +56,10 @@ class SamplingWatchdog {
   // [MT] Sampling is over. Also settable by others.
   bool off() const noexcept { return off_.load(std::memory_order_acquire); }
   void TurnOff() noexcept { off_.store(true, std::memory_order_release); }
-  // Signalled when a call begins that builds a session, or takes one down. Before threads run.
+  // Signalled when a call begins for which building() is true. Before threads run.
   void SetWake(Pulse* wake) noexcept { wake_ = wake; }
+  // Whether a call that builds a session, takes one down or prepares for that is under way. [MT]
+  bool building() const noexcept;
   // Whether any call is under way. [MT]
   bool busy() const noexcept;
   uint64_t unwatched() const noexcept { return unwatched_.load(std::memory_order_relaxed); }

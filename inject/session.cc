@@ -139,6 +139,13 @@ Session& GetSession() {
 }
 
 void OnForkInChild();
+// Once: later calls return at once.
+void OnExit();
+
+ExitOrder& AtExit() {
+  static constinit ExitOrder order(OnExit);
+  return order;
+}
 
 // Shares of GPUEXEC_MEMORY: 3/8 for queues (96 of 256 MiB), 1/8 for functions and code, the rest for activity buffers.
 bool PrepareMemoryLocked(Session* session) {
@@ -150,7 +157,7 @@ bool PrepareMemoryLocked(Session* session) {
   session->memory_ready = session->queues.Allocate(memory_bytes * 3 / 8) &&
                           session->functions.Allocate(memory_bytes / 8) && session->buffers.Allocate(memory_bytes / 2);
   if (!session->memory_ready) LogStart("no memory for queues and buffers: nothing is recorded");
-  pthread_atfork(nullptr, nullptr, OnForkInChild);
+  pthread_atfork([] { AtExit().BeforeFork(); }, [] { AtExit().AfterFork(); }, OnForkInChild);
   return session->memory_ready;
 }
 
@@ -337,25 +344,20 @@ void NoteLeftToRankZero(Session& session) {
   });
 }
 
-// Once: later calls return at once.
-void OnExit();
-
-ExitOrder& AtExit() {
-  static constinit ExitOrder order(OnExit);
-  return order;
-}
-
 // Whoever else calls CUPTI may be stuck with it, behind the call that is: this thread makes no such call.
 void RunWatch(Session& session) {
   Sampling& sampling = session.sampling;
-  bool was_busy = false;
+  // A call that was shorter than it takes to wake up counts, too.
+  bool was_building = false;
+  uint32_t seen = sampling.watch_wake.count();
   while (!sampling.watch_ends.load(std::memory_order_acquire)) {
-    const uint32_t seen = sampling.watch_wake.count();
     sampling.sampler.Watch();
-    const bool busy = sampling.watchdog.busy() && !AtExit().exhausted();
-    if (busy || was_busy) (void)AtExit().Renew();
-    was_busy = busy;
-    (void)sampling.watch_wake.WaitFor(seen, busy ? kExitOrderPeriodNs : kWatchPeriodNs);
+    const bool building = sampling.watchdog.building() && !AtExit().exhausted();
+    const uint32_t now_seen = sampling.watch_wake.count();
+    if (building || was_building || now_seen != seen) (void)AtExit().Renew();
+    was_building = building;
+    seen = now_seen;
+    (void)sampling.watch_wake.WaitFor(seen, building ? kExitOrderPeriodNs : kWatchPeriodNs);
   }
 }
 
@@ -463,6 +465,7 @@ void WatchForOtherClients() {
 
 // In the child of a fork: threads, CUPTI and the file belong to the parent.
 void OnForkInChild() {
+  AtExit().AfterFork();
   const State before = g_state.load();
   if (before == State::kOff) {
     // Nothing runs yet: this child may become a CUDA process of its own. What NVTX has queued is the parent's.

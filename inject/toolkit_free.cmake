@@ -11,6 +11,7 @@ add_library(gx_inject_base STATIC
   "${CMAKE_CURRENT_LIST_DIR}/counter_schedule.cc"
   "${CMAKE_CURRENT_LIST_DIR}/counter_sets.cc"
   "${CMAKE_CURRENT_LIST_DIR}/descriptor.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/exit_order.cc"
   "${CMAKE_CURRENT_LIST_DIR}/futex.cc"
   "${CMAKE_CURRENT_LIST_DIR}/graph_nodes.cc"
   "${CMAKE_CURRENT_LIST_DIR}/graph_sampling.cc"

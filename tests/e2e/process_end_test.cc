@@ -112,7 +112,7 @@ TEST_F(ProcessEnd, AProcessThatNeverUsesTheDeviceIsNotFlushed) {
 // The library's own destructors, which were registered while the program ran, have to come after our end: the fakes log
 // a violation otherwise, for calls under way at that moment and for later ones.
 TEST_F(ProcessEnd, WhatASessionRegistersAtFirstUseIsDestroyedAfterIt) {
-  const Capture during = Run({"sampled", "ms=1300"}, {{"GPUEXEC_BUDGET", "off"}, {"FAKE_CUPTI_START_US", "1500000"}});
+  const Capture during = Run({"sampled", "ms=2200"}, {{"GPUEXEC_BUDGET", "off"}, {"FAKE_CUPTI_START_US", "1800000"}});
   EXPECT_EQ(during.result.exit_code, 0);
   ASSERT_THAT(during.log.Of("counters"), Not(IsEmpty())) << "a session was being opened, or nothing was tested";
   ASSERT_TRUE(during.trace.trailer.has_value());

@@ -213,13 +213,44 @@ TEST_F(SamplingNeedsTest, WhatIsDearWaitsForNothingThatIsNotLaunched) {
     needs_.Graduate(i + 1);
   }
   const uint32_t dear = needs_.Find(kOthers + 1, kOthers + 1);
-  for (uint32_t rank = 0; rank < 4; ++rank) {
-    EXPECT_FALSE(needs_.Wants(dear, kSass)) << rank;
-    needs_.Rank();
-    (void)needs_.Summarise();
-    (void)needs_.Find(kOthers + 1, kOthers + 1);  // It alone is launched.
-  }
+  needs_.Rank();
+  (void)needs_.Summarise();
+  EXPECT_FALSE(needs_.Wants(dear, kSass));
+  (void)needs_.Find(kOthers + 1, kOthers + 1);  // It alone is launched.
+  needs_.Rank();
+  (void)needs_.Summarise();
   EXPECT_TRUE(needs_.Wants(dear, kSass));
+}
+
+TEST_F(SamplingNeedsTest, WhatIsDearWaitsForNothingThatHardlyMatters) {
+  const uint32_t large = Add(1, 1, 100'000);
+  const uint32_t small = Add(2, 2, 300);
+  const uint32_t dear = Add(3, 3, 1'000);
+  for (const uint32_t place : {large, small, dear}) {
+    needs_.SetWarpInstructions(place, place == dear ? 90e6 : 10e6);
+    (void)needs_.Record(place, kLight, SampleOutcome::kValid);
+  }
+  for (uint32_t function = 1; function <= 3; ++function) needs_.Graduate(function);
+  needs_.SetSharePercent(100);
+  needs_.Rank();
+  (void)needs_.Summarise();
+  EXPECT_FALSE(needs_.Wants(dear, kSass));
+  for (int i = 0; i < 3; ++i) (void)needs_.Record(large, kSass, SampleOutcome::kValid);
+  (void)needs_.Summarise();
+  EXPECT_TRUE(needs_.Wants(dear, kSass)) << "0.3 % of the time are left of the others";
+}
+
+TEST_F(SamplingNeedsTest, NothingIsDearWhereLaunchesStandForTime) {
+  for (uint32_t i = 0; i < 4; ++i) {
+    uint32_t place = 0;
+    for (uint32_t n = 0; n < (i == 0 ? 1u : 100u); ++n) place = needs_.Find(i + 1, i + 1);
+    needs_.SetWarpInstructions(place, i == 0 ? 1e9 : 1e6);
+    (void)needs_.Record(place, kLight, SampleOutcome::kValid);
+    needs_.Graduate(i + 1);
+  }
+  needs_.SetSharePercent(100);
+  needs_.Rank();
+  EXPECT_EQ(needs_.Summarise().groups[kSass].signatures, 4u);
 }
 
 TEST_F(SamplingNeedsTest, NothingIsDearWhereInstructionsWereNotCounted) {
@@ -348,7 +379,7 @@ TEST_F(SamplingNeedsTest, TellsHowMuchOfTheTimeHasItsCleanTimings) {
   EXPECT_DOUBLE_EQ(needs_.Summarise().timed_ratio, 1.0);
 }
 
-TEST_F(SamplingNeedsTest, TellsHowManyLaunchesAreOfSignaturesWithCleanTimings) {
+TEST_F(SamplingNeedsTest, TellsOfHowManyLaunchesAnyTimingIsKnown) {
   EXPECT_DOUBLE_EQ(needs_.Summarise().timed_launch_ratio, 1) << "none is known to lack any";
   Add(1, 1, 300, 30);
   for (int i = 0; i < 10; ++i) (void)needs_.Find(2, 2);
@@ -356,6 +387,11 @@ TEST_F(SamplingNeedsTest, TellsHowManyLaunchesAreOfSignaturesWithCleanTimings) {
   needs_.Rank();
   EXPECT_DOUBLE_EQ(needs_.Summarise().timed_launch_ratio, 0.75);
   EXPECT_DOUBLE_EQ(needs_.Summarise().timed_ratio, 1) << "of the time that is known";
+  for (int i = 0; i < 5; ++i) {
+    (void)needs_.Find(1, 1);
+    needs_.Rank();
+  }
+  EXPECT_DOUBLE_EQ(needs_.Summarise().timed_launch_ratio, 1) << "the other one is launched no more";
 }
 
 TEST_F(SamplingNeedsTest, LaunchesStandForTimeWhereNothingIsTimed) {

@@ -144,7 +144,9 @@ class Simulator {
   void Launch(uint32_t signature, SimulatedRun* run) {
     ++run->launches;
     const SimulatedSignature& what = program_.signatures[signature];
-    const bool counts_launches = program_.records_a_buffer != 0 || (in_counters_ && Recording());
+    // As the library does: outside counter windows until the first one.
+    const bool counts_launches =
+        (program_.records_a_buffer != 0 && schedule_.rotations() == 0) || (in_counters_ && Recording());
     const uint32_t place = counts_launches ? needs_.Find(Key(signature), signature + 1) : SamplingNeeds::kNone;
     if (in_counters_ && Recording()) {
       if (step_.ranges_allowed && HasPlace() && !CaptureOpen() && ranges_in_step_ < step_.max_ranges &&
@@ -191,8 +193,9 @@ class Simulator {
       needs_.Record(place, group_, SampleOutcome::kVoid);
       return;
     }
-    needs_.Record(place, group_, SampleOutcome::kValid);
-    ++run->samples;
+    const bool first = program_.has_places && places_used_ == 1;
+    needs_.Record(place, group_, first ? SampleOutcome::kFirstOfSession : SampleOutcome::kValid);
+    if (!first) ++run->samples;
     if (!is_sass()) {
       needs_.Graduate(signature + 1);
       if (what.tensor) needs_.SetTensorActive(place, true, program_.has_places);
@@ -219,10 +222,10 @@ class Simulator {
     if (!program_.has_places) return 0;
     const uint32_t lacks = needs_.Summarise().groups[group_].ranges;
     const bool first = schedule_.rotations() == 1;
-    places_ = SessionPlaces(first ? lacks + lacks / 3 : lacks);
+    places_ = SessionPlaces(lacks);
     const bool goes_on = (program_.can_go_on >> group_ & 1u) != 0;
     const uint32_t next_lacks = goes_on ? needs_.WillLack(program_.next_group) : 0;
-    next_places_ = next_lacks == 0 ? 0 : std::min(SessionPlaces(next_lacks), first ? 64u : 128u);
+    next_places_ = next_lacks == 0 ? 0 : std::min(SessionPlaces(next_lacks), first ? 48u : 128u);
     places_used_ = 0;
     return (places_ + next_places_) * program_.place_ns;
   }
