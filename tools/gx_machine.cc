@@ -165,7 +165,9 @@ absl::Status WriteMachineFile(const std::string& path, const MachineFile& machin
   const std::string part = path + ".part";
   std::string bytes;
   if (!machine.SerializeToString(&bytes)) return absl::InternalError("the file does not fit into one message");
-  absl::Status status = gx::analysis::WriteOutput(part, bytes);
+  // For others to read: it names no program.
+  constexpr mode_t kMode = 0644;
+  absl::Status status = gx::analysis::WriteOutput(part, bytes, kMode);
   std::error_code error;
   if (status.ok()) {
     std::filesystem::rename(part, path, error);

@@ -148,6 +148,44 @@ std::string ObservationPath(const std::string& manifest_path) {
   return absl::StrCat(stem, ".observation", kEnd);
 }
 
+// Every file that will be written, in order. `traces`: those named, less reports.
+std::vector<NamedFile> Outputs(const AnalyzeOptions& options, const std::vector<NamedFile>& traces) {
+  std::vector<NamedFile> files;
+  if (options.emit_manifest) {
+    if (options.output.empty()) return files;
+    return {{"--output", options.output}, {"the observation of --output", ObservationPath(options.output)}};
+  }
+  if (!options.no_report_file) {
+    if (!options.report_file.empty()) {
+      files.push_back({"--report", options.report_file});
+    } else if (traces.size() == 1) {
+      files.push_back({"the report beside the trace, but for --no-report", ReportPathBeside(traces.front().path)});
+    }
+  }
+  if (options.output.empty()) return files;
+  if (options.formats.size() == 1) files.push_back({"--output", options.output});
+  for (const OutputFormat format : options.formats) {
+    if (options.formats.size() > 1) files.push_back({"--output", absl::StrCat(options.output, Extension(format))});
+  }
+  return files;
+}
+
+// Before anything is written. `machines`: found without being named.
+absl::Status CheckFiles(const AnalyzeOptions& options, const MachinesOfDevices& machines) {
+  std::vector<NamedFile> inputs;
+  for (const std::string& trace : options.traces) {
+    // A pattern may name an older report, too, which is left out and replaced.
+    if (!IsReportFile(trace)) inputs.push_back({"trace", trace});
+  }
+  const std::vector<NamedFile> outputs = Outputs(options, inputs);
+  if (!options.machine.empty()) inputs.push_back({"--machine", options.machine});
+  if (!options.manifest.empty()) inputs.push_back({"--manifest", options.manifest});
+  for (const auto& [device, found] : machines) {
+    if (found.machine.has_value()) inputs.push_back({"the machine file", found.path});
+  }
+  return CheckOutputs(inputs, outputs);
+}
+
 // The heaviest kernel that --kernel matches, for gx-model.
 int EmitManifest(const TraceModel& model, const AnalyzeOptions& options) {
   const std::vector<TracedKernel> kernels = FindKernels(model, options.kernel);
@@ -192,6 +230,10 @@ int RunAnalyze(const std::vector<std::string>& arguments) {
     return WriteOutput("", text).ok() ? kExitReport : kExitUnreadable;
   }
 
+  if (absl::Status status = CheckFiles(*options, {}); !status.ok()) {
+    Complain(kCommand, status.message());
+    return kExitUsage;
+  }
   ImportOptions import_options;
   import_options.dimensions = DimensionsFor(options->report);
   // Counters and ladders are of signatures, whatever the rows are.
@@ -237,6 +279,10 @@ int RunAnalyze(const std::vector<std::string>& arguments) {
     if (!machines.ok()) {
       Complain(kCommand, machines.status().message());
       return kExitUnreadable;
+    }
+    if (absl::Status status = CheckFiles(*options, *machines); !status.ok()) {
+      Complain(kCommand, status.message());
+      return kExitUsage;
     }
     request.ladder_machines = *std::move(machines);
   }

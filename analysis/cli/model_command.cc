@@ -1,9 +1,8 @@
 #include "analysis/cli/model_command.h"
 
-#include <filesystem>
 #include <optional>
 #include <string>
-#include <system_error>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -107,14 +106,10 @@ std::string ManifestPath(const ModelOptions& options) {
 
 // The report must not take the place of what it is made of.
 absl::Status CheckOutput(const ModelOptions& options) {
-  std::error_code ignored;
-  if (options.output.empty() || !std::filesystem::is_regular_file(options.output, ignored)) return absl::OkStatus();
-  for (const std::string& input : {ManifestPath(options), options.observation}) {
-    if (input.empty() || !std::filesystem::equivalent(options.output, input, ignored)) continue;
-    return absl::InvalidArgumentError(absl::StrCat("--output: '", Printable(options.output),
-                                                   "' is an input file (gx-model --help shows the options)"));
-  }
-  return absl::OkStatus();
+  if (options.output.empty()) return absl::OkStatus();
+  std::vector<NamedFile> inputs = {{"manifest", ManifestPath(options)}};
+  if (!options.observation.empty()) inputs.push_back({"--observation", options.observation});
+  return CheckOutputs(inputs, {{"--output", options.output}});
 }
 
 }  // namespace

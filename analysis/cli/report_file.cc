@@ -81,8 +81,11 @@ absl::Status WriteReportFile(const std::string& path, const gpuexec::v1::Report&
   std::string temporary = absl::StrCat(path, ".XXXXXX");
   const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (descriptor < 0) return Failed(path, errno);
-  ::close(descriptor);
-  absl::Status status = WriteOutput(temporary, bytes);
+  // By descriptor: whoever may write to the folder may have put another file in the place of that name.
+  absl::Status status = WriteAll(descriptor, bytes);
+  if (!status.ok()) status = absl::UnknownError(absl::StrCat(Printable(temporary), ": ", status.message()));
+  // A full disk may show only here.
+  if (::close(descriptor) != 0 && status.ok()) status = Failed(temporary, errno);
   if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) status = Failed(path, errno);
   if (!status.ok()) ::unlink(temporary.c_str());
   return status;

@@ -100,6 +100,52 @@ TEST_F(GxAnalyzeTest, AManifestThatIsNoneOfTheTraceIsRefused) {
   ExpectRefused({"--emit-manifest", "--kernel", "conv", trace}, 3, "--kernel 'conv' matches no kernel");
 }
 
+TEST_F(GxAnalyzeTest, AnOutputDoesNotReplaceAnInput) {
+  const std::string trace = Put("a.pb", SoundTrace());
+  ExpectRefused({"-o", trace, trace}, 2, "is an input file");
+  ExpectRefused({"-o", dir_.File("./a.pb"), trace}, 2, "is an input file");
+  // A link to it is it.
+  const std::string link = dir_.File("link");
+  std::filesystem::create_symlink(trace, link);
+  ExpectRefused({"-o", link, trace}, 2, "is an input file");
+  std::filesystem::create_hard_link(trace, dir_.File("hard"));
+  ExpectRefused({"-o", dir_.File("hard"), trace}, 2, "is an input file");
+  ExpectRefused({"--emit-manifest", "--kernel", "x", "-o", trace, trace}, 2, "is an input file");
+  const std::string text_trace = Put("b.txt", SoundTrace());
+  ExpectRefused({"--format", "text,csv", "-o", dir_.File("b"), text_trace}, 2, "is an input file");
+  EXPECT_EQ(ReadFile(text_trace), SoundTrace());
+  const std::string manifest = Put("m.textproto", "case_id: 'c'");
+  ExpectRefused({"--manifest", manifest, "--kernel", "x", "-o", manifest, trace}, 2, "is an input file");
+  EXPECT_EQ(ReadFile(manifest), "case_id: 'c'");
+  EXPECT_EQ(ReadFile(trace), SoundTrace());
+  EXPECT_FALSE(std::filesystem::exists(dir_.File("a.report.pb")));
+}
+
+TEST_F(GxAnalyzeTest, AnOutputDoesNotReplaceAnother) {
+  const std::string trace = Put("a.pb", SoundTrace());
+  ExpectRefused({"--report", dir_.File("r"), "-o", dir_.File("./r"), trace}, 2, "is another output");
+  ExpectRefused({"-o", dir_.File("a.report.pb"), trace}, 2, "is another output");
+  ExpectRefused({"--format", "text,json", "-o", dir_.File("r"), "--report", dir_.File("r.json"), trace}, 2,
+                "is another output");
+  EXPECT_EQ(FilesOf(dir_.File("")), (std::vector<std::string>{"a.pb"}));
+  // What is no file can hold several.
+  EXPECT_EQ(RunCommand({GX_ANALYZE, "--report", "/dev/null", "-o", "/dev/null", trace}).exit_code, 0);
+}
+
+TEST_F(GxAnalyzeTest, WhatIsWrittenIsForItsOwnerAlone) {
+  const std::string trace = Put("a.pb", ReadFile(std::string(GX_SOURCE_DIR) + "/tests/golden/h200_counters.trace.pb"));
+  const std::string prefix = dir_.File("r");
+  EXPECT_EQ(RunCommand({GX_ANALYZE, "--format", "text,json,csv", "-o", prefix, trace}).exit_code, 0);
+  EXPECT_EQ(RunCommand({GX_ANALYZE, "--emit-manifest", "--kernel", "mix_values", "-o", dir_.File("k.textproto"), trace})
+                .exit_code,
+            0);
+  for (const char* name : {"r.txt", "r.json", "r.csv", "a.report.pb", "k.textproto", "k.observation.textproto"}) {
+    struct stat about = {};
+    ASSERT_EQ(::stat(dir_.File(name).c_str(), &about), 0) << name;
+    EXPECT_EQ(about.st_mode & 0777, 0600u) << name;
+  }
+}
+
 TEST_F(GxAnalyzeTest, TheLadderIsShownOnlyWhereItIsNamed) {
   const std::string trace = Put("a.pb", SoundTrace());
   const CommandResult named = RunCommand({GX_ANALYZE, "--section", "ladder", trace});
@@ -172,7 +218,7 @@ TEST_F(GxAnalyzeTest, ATraceIsNeverOverwritten) {
   EXPECT_THAT(result.out, StartsWith("LOSSES"));
   EXPECT_THAT(result.err, HasSubstr("a.report.pb: is there and no report, so it is left alone"));
   EXPECT_EQ(ReadFile(other), SoundTrace());
-  ExpectRefused({"--report", trace, trace}, 3, "left alone");
+  ExpectRefused({"--report", trace, trace}, 2, "is an input file");
   EXPECT_EQ(ReadFile(trace), SoundTrace());
 }
 
