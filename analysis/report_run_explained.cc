@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/count_bound.h"
 #include "analysis/format.h"
 #include "analysis/kernel_name.h"
 #include "analysis/launch_configuration.h"
@@ -165,6 +166,7 @@ class Builder {
       for (size_t metric = 0; metric < count; ++metric) {
         const CounterFigures figures = one->samples.Figures(metric);
         if (!figures.median.has_value() || !figures.min.has_value() || !figures.max.has_value()) continue;
+        if (!IsCount(*figures.min) || !IsCount(*figures.max)) continue;
         counters.push_back(
             {group->second.metric(static_cast<int>(metric)), *figures.median, *figures.min, *figures.max});
       }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "analysis/count_bound.h"
 #include "analysis/format.h"
 
 namespace gx::analysis {
@@ -103,7 +104,8 @@ void AddIdle(const DeviceIdle& idle, std::vector<RunFinding>* findings) {
 
 void AddFusable(const FusablePair& pair, double kernel_ns, std::vector<RunFinding>* findings) {
   if (!pair.saved_run_ns.has_value() || *pair.saved_run_ns < kFusionWorthALine * kernel_ns) return;
-  const auto bytes = [](double count) { return FormatBytes(static_cast<uint64_t>(count)); };
+  // Of four counts: their sum may be more than 64 bits hold.
+  const auto bytes = [](double count) { return FormatBytes(static_cast<uint64_t>(std::min(count, kCountEnd))); };
   findings->push_back(
       {.id = "run.fusable",
        .text =

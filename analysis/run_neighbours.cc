@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/count_bound.h"
 #include "analysis/machine_ceilings.h"
 
 namespace gx::analysis {
@@ -20,12 +21,14 @@ std::optional<double> SustainedRate(const gpuexec::v1::MachineFile* machine, dou
 std::optional<double> DramRatio(const NeighbourKernel& kernel) {
   const std::optional<double> rate = SustainedRate(kernel.machine, *kernel.dram_read_bytes, *kernel.dram_write_bytes);
   if (!rate.has_value() || !(kernel.time_ns > 0)) return std::nullopt;
-  return (*kernel.dram_read_bytes + *kernel.dram_write_bytes) / kernel.time_ns * 1e9 / *rate;
+  const double ratio = (*kernel.dram_read_bytes + *kernel.dram_write_bytes) / kernel.time_ns * 1e9 / *rate;
+  return std::isfinite(ratio) ? std::optional(ratio) : std::nullopt;
 }
 
 bool IsCounted(const NeighbourKernel& kernel) {
-  return kernel.stored_bytes.has_value() && kernel.loaded_bytes.has_value() && kernel.dram_read_bytes.has_value() &&
-         kernel.dram_write_bytes.has_value();
+  const auto is_count = [](const std::optional<double>& bytes) { return bytes.has_value() && IsCount(*bytes); };
+  return is_count(kernel.stored_bytes) && is_count(kernel.loaded_bytes) && is_count(kernel.dram_read_bytes) &&
+         is_count(kernel.dram_write_bytes);
 }
 
 // 0: the second does not load a multiple of what the first stores.

@@ -29,7 +29,7 @@ inline constexpr double kPairedRatio = 0.5;
 // before wrote.
 inline constexpr double kLoopRatio = 0.9;
 
-// Bytes are of one launch; absent: not counted.
+// Bytes are of one launch; absent: not counted; what is no count (count_bound.h) is taken as absent.
 struct NeighbourKernel {
   std::string name;
   std::string grid;

@@ -1,6 +1,7 @@
 #include "analysis/run_tensor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 
@@ -32,7 +33,8 @@ std::optional<double> UseOf(double flops, const std::vector<TensorPathUse>& path
     if (!(path.*rate).has_value() || !(*(path.*rate) > 0)) return std::nullopt;
     needed_ns += path.flops / *(path.*rate) * 1e9;
   }
-  return needed_ns / static_cast<double>(time_ns);
+  const double ratio = needed_ns / static_cast<double>(time_ns);
+  return std::isfinite(ratio) ? std::optional(ratio) : std::nullopt;
 }
 
 }  // namespace

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace gx::analysis {
@@ -109,6 +112,41 @@ TEST(FindFusableTest, NeighboursWithoutCountsAreNotJudgedAndSaidToBe) {
   EXPECT_TRUE(found.pairs.empty());
   EXPECT_EQ(found.unjudged_ratio, 1);
   EXPECT_EQ(FindFusable({}, {}).unjudged_ratio.has_value(), false);
+}
+
+TEST(FindFusableTest, WhatIsNoCountIsNotJudged) {
+  const pb::MachineFile machine = Machine();
+  constexpr std::optional<double> NeighbourKernel::*kCounts[] = {
+      &NeighbourKernel::stored_bytes, &NeighbourKernel::loaded_bytes, &NeighbourKernel::dram_read_bytes,
+      &NeighbourKernel::dram_write_bytes};
+  for (const double value :
+       {1.5e308, 0x1p63, -1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    for (const auto count : kCounts) {
+      NeighbourKernel odd = Pass(&machine);
+      odd.*count = value;
+      for (const FusableNeighbours& found : {Find(odd, Pass(&machine)), Find(Pass(&machine), odd), Find(odd, odd)}) {
+        EXPECT_TRUE(found.pairs.empty()) << value;
+        EXPECT_EQ(found.unjudged_ratio, 1) << value;
+      }
+    }
+  }
+}
+
+TEST(FindFusableTest, FiguresOfTheLargestCountsAreNumbers) {
+  pb::MachineFile machine = Machine();
+  machine.mutable_ceiling(0)->mutable_slope()->set_work_per_second(std::numeric_limits<double>::denorm_min());
+  NeighbourKernel most = Pass(&machine);
+  for (auto* bytes : {&most.stored_bytes, &most.loaded_bytes, &most.dram_read_bytes, &most.dram_write_bytes}) {
+    *bytes = std::nextafter(0x1p63, 0);
+  }
+  const FusableNeighbours found = Find(most, most);
+  ASSERT_EQ(found.pairs.size(), 1u);
+  const FusablePair& pair = found.pairs[0];
+  for (const double figure : {pair.stored_bytes, pair.loaded_bytes, pair.dram_bytes, pair.saved_dram_bytes,
+                              pair.producer_dram_ratio.value_or(0), pair.consumer_dram_ratio.value_or(0),
+                              pair.saved_ns.value_or(0), pair.saved_run_ns.value_or(0)}) {
+    EXPECT_TRUE(std::isfinite(figure) && figure >= 0) << figure;
+  }
 }
 
 }  // namespace
