@@ -19,6 +19,21 @@ void IdleSum::Add(const IdleSum& other) {
   longest_ns = std::max(longest_ns, other.longest_ns);
 }
 
+std::vector<std::pair<uint64_t, uint64_t>> MergedSpans(std::vector<std::pair<uint64_t, uint64_t>> spans) {
+  std::erase_if(spans, [](const auto& span) { return span.second < span.first; });
+  std::sort(spans.begin(), spans.end());
+  size_t kept = 0;
+  for (const auto& span : spans) {
+    if (kept > 0 && span.first <= spans[kept - 1].second) {
+      spans[kept - 1].second = std::max(spans[kept - 1].second, span.second);
+    } else {
+      spans[kept++] = span;
+    }
+  }
+  spans.resize(kept);
+  return spans;
+}
+
 void HostWaits::Add(uint64_t start_ns, uint64_t end_ns) {
   if (end_ns <= start_ns) return;
   auto place = stretches_.upper_bound(start_ns);

@@ -71,6 +71,10 @@ struct Gap {
   std::optional<uint64_t> launch_ns = std::nullopt;
 };
 
+// Half-open stretches of time in any order -> the same time as disjoint ones that do not touch, ascending: as many gaps
+// as there are, each looks at few of them.
+std::vector<std::pair<uint64_t, uint64_t>> MergedSpans(std::vector<std::pair<uint64_t, uint64_t>> spans);
+
 // Calls in which the host waited for a device, as a union.
 class HostWaits {
  public:
@@ -92,7 +96,8 @@ class IdleGaps {
   // Fewer launches that were late without doubt say nothing of how long a launch takes.
   static constexpr uint64_t kMinLateLaunches = 20;
 
-  // In order of time. `untimed`: windows without records that are known so far, ascending.
+  // In order of time. `untimed`: windows without records that are known so far,
+  // as MergedSpans has them.
   void Add(const Gap& gap, const HostWaits& waits, absl::Span<const std::pair<uint64_t, uint64_t>> untimed);
 
   // A launch call that was entered before its gap began counts as late where its kernel started no later after it than

@@ -530,8 +530,7 @@ std::vector<std::pair<uint64_t, uint64_t>> TraceImporter::UntimedSpans() const {
     const std::optional<uint64_t> to_ns = clocks_.ToCupti(end_ns);
     if (from_ns.has_value() && to_ns.has_value()) spans.emplace_back(*from_ns, *to_ns);
   }
-  std::sort(spans.begin(), spans.end());
-  return spans;
+  return MergedSpans(std::move(spans));
 }
 
 void TraceImporter::NoteCountedGraphs() {

@@ -68,6 +68,30 @@ TEST(IdleGapsTest, WindowsWithoutRecordsAreNoIdleTimeAndWhatIsAroundThemIsOurs) 
   EXPECT_EQ(gaps.Finish().Of(GapCause::kWindowSwitch).gap_count, 0u);
 }
 
+TEST(MergedSpansTest, AreDisjointAndOfTheSameTime) {
+  struct Case {
+    Spans spans;
+    Spans merged;
+  };
+  const Case cases[] = {
+      {{}, {}},
+      {{{5, 9}, {1, 3}}, {{1, 3}, {5, 9}}},
+      {{{1, 5}, {3, 9}, {9, 12}}, {{1, 12}}},
+      {{{1, 100}, {2, 3}, {4, 5}, {101, 102}}, {{1, 100}, {101, 102}}},
+      {{{9, 1}, {4, 4}}, {{4, 4}}},
+      {{{0, UINT64_MAX}, {7, UINT64_MAX}}, {{0, UINT64_MAX}}},
+  };
+  for (const Case& one : cases) EXPECT_EQ(MergedSpans(one.spans), one.merged);
+}
+
+// Were each of them taken off, more would be than the gap has.
+TEST(IdleGapsTest, WindowsThatOverlapAreTakenOffOnce) {
+  const Gap gap{.begin_ns = 1000, .end_ns = 9000, .launch_ns = 8000};
+  Spans nested;
+  for (uint64_t i = 0; i < 1000; ++i) nested.emplace_back(2000 + i, 7000 - i);
+  ExpectOnly(gap, {}, MergedSpans(nested), GapCause::kWindowSwitch, 3000);
+}
+
 // Launches into an idle device took 4 us to start. One that was entered just before its gap began took as long and is
 // late as well; one that was entered long before was queued.
 TEST(IdleGapsTest, ALaunchCallThatCameTooLateForItsKernelIsLateAsWell) {
