@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
+#include "analysis/machine_ceilings.h"
 #include "analysis/manifest/message_file.h"
 #include "analysis/model/quantile.h"
 #include "analysis/printable.h"
@@ -393,6 +394,7 @@ std::string ShippedMachineFolder(absl::string_view program_path) {
 
 absl::StatusOr<FoundMachine> FindMachineFile(const MachineSearch& search, const v1::Device& device) {
   FoundMachine found;
+  std::optional<FoundMachine> first;
   for (const std::string& path : MachineFileCandidates(search, device)) {
     const bool asked_for = !search.machine_option.empty();
     std::error_code error;
@@ -410,11 +412,22 @@ absl::StatusOr<FoundMachine> FindMachineFile(const MachineSearch& search, const 
       found.notes.push_back(note);
       continue;
     }
+    const bool complete = FitTracingCost(*machine).has_value() && EmptyKernelNs(*machine, {}).has_value();
+    if (!complete && !asked_for && first.has_value()) continue;
     found.match = MatchMachine(machine->device(), device);
     found.machine = *std::move(machine);
     found.path = path;
+    if (!complete && !asked_for) {
+      first = found;
+      continue;
+    }
+    if (first.has_value()) {
+      found.notes.push_back(
+          absl::StrCat(Printable(first->path), ": not taken, as it has no tracing or no empty kernels"));
+    }
     return found;
   }
+  if (first.has_value()) return *std::move(first);
   found.notes.push_back(absl::StrCat("no machine file of device ", device.device_id(), " (", DeviceText(device.name()),
                                      "): 'gx-kernels --ceilings -o machine.pb' on it makes one; it is found beside the "
                                      "trace, in the user's cache folder, or by --machine FILE"));

@@ -75,7 +75,8 @@ struct FoundMachine {
   std::vector<std::string> notes;
 };
 
-// The first candidate that can be read and matches. An error only of --machine: that file is meant.
+// The first candidate that can be read and matches and has both tracing and empty kernels, without which no ladder
+// closes; else the first that can be read and matches. An error only of --machine: that file is meant.
 absl::StatusOr<FoundMachine> FindMachineFile(const MachineSearch& search, const gpuexec::v1::Device& device);
 
 }  // namespace gx::analysis

@@ -278,13 +278,14 @@ std::vector<std::string> Remarks(const model::Ladder& ladder) {
     remarks.push_back(absl::StrCat("R5 is beaten by ", WholeNs(ladder.ceiling_beaten_ns),
                                    ": the machine file's rates are not the best possible ones"));
   }
-  const bool uncalibrated = ladder.Term(model::TermKind::kLaunch).term_class == model::TermClass::kUnmeasured ||
-                            ladder.Term(model::TermKind::kTracing).term_class == model::TermClass::kUnmeasured;
   if (ladder.other_regime) {
     remarks.push_back(absl::StrCat("closure fails by ", WholeNs(ladder.closure_ns.value_or(0)),
-                                   ": counted launches ran otherwise than timed ones",
-                                   uncalibrated ? " (or it is launch and tracing, which are unmeasured)" : "",
-                                   ", so idle SMs to overlap count as unexplained"));
+                                   ": counted launches ran otherwise than timed ones, so idle SMs to overlap count as "
+                                   "unexplained"));
+  }
+  if (ladder.closure_unknown) {
+    remarks.push_back(absl::StrCat("closure is unknown: ", WholeNs(ladder.closure_ns.value_or(0)),
+                                   " outside of active SMs, which may be launch or tracing (unmeasured)"));
   }
   if (ladder.hidden_idle_ns > 0) {
     remarks.push_back(

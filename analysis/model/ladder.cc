@@ -174,7 +174,10 @@ class Builder {
     if (!std::isfinite(closure_ns)) return absl::OutOfRangeError("active.max: in ns, beyond the range of a double");
     ladder_.active_cycles_ns = ActiveCycles{max_ns, input_.active->mean * ns_per_cycle_};
     ladder_.closure_ns = closure_ns;
-    ladder_.other_regime = std::fabs(closure_ns) > std::max(kClosureRatio * input_.time_ns, kClosureNs);
+    const bool fails = std::fabs(closure_ns) > std::max(kClosureRatio * input_.time_ns, kClosureNs);
+    const bool calibrated = input_.tracing_ns.has_value() && input_.launch_ns.has_value();
+    ladder_.closure_unknown = fails && closure_ns > 0 && !calibrated;
+    ladder_.other_regime = fails && !ladder_.closure_unknown;
     return absl::OkStatus();
   }
 

@@ -107,6 +107,9 @@ struct Ladder {
   std::optional<double> closure_ns = std::nullopt;
   // Closure fails: idle to overlap are counted as unexplained (their class says so).
   bool other_regime = false;
+  // More is left than closure allows, and tracing or launch is unmeasured: it may be them, and nothing is said of
+  // regimes.
+  bool closure_unknown = false;
   // The part of unexplained that closure leaves.
   double gap_ns = 0;
   // c: min(R5, time). A: time while SMs are active. X: without contention; absent where unmeasured, not capped at A.

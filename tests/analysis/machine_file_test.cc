@@ -401,6 +401,26 @@ TEST(MachineFinding, TakesTheFirstThatMatchesAndSaysWhyNotTheOthers) {
               ElementsAre(AllOf(HasSubstr("is of NVIDIA H100"), HasSubstr("is NVIDIA H200")), HasSubstr(kUuid)));
 }
 
+TEST(MachineFinding, PrefersAFileWithTracingAndEmptyKernels) {
+  const TempDir folder;
+  MachineFile complete = H200();
+  complete.MergeFrom(FromText<MachineFile>(R"(
+    tracing_bias {
+      shape { kernel: 'k' grid_x: 1 block_x: 256 } resident_blocks: 1056 untraced_ns: 900 traced_ns: 1000
+      recorded { kernel_count: 1 p5_ns: 1000 median_ns: 1000 p95_ns: 1000 }
+    }
+    tracing_bias { shape { kernel: 'k' grid_x: 100 block_x: 256 chain_steps: 8 } resident_blocks: 100 untraced_ns: 1000 traced_ns: 1160 }
+    tracing_bias { shape { kernel: 'k' grid_x: 901 block_x: 256 chain_steps: 8 } resident_blocks: 100 untraced_ns: 1000 traced_ns: 1700 })"));
+  Write(folder.File("machine.pb"), H200());
+  const MachineSearch search{"", folder.File("trace.pb"), folder.File("cache"), std::nullopt};
+  EXPECT_EQ(FindMachineFile(search, DeviceOfTrace())->path, folder.File("machine.pb"));
+  Write(folder.File("cache/gpuexec/NVIDIA_H200.pb"), complete);
+  const absl::StatusOr<FoundMachine> found = FindMachineFile(search, DeviceOfTrace());
+  ASSERT_THAT(found, IsOk());
+  EXPECT_EQ(found->path, folder.File("cache/gpuexec/NVIDIA_H200.pb"));
+  EXPECT_THAT(found->notes, ElementsAre(HasSubstr("machine.pb: not taken, as it has no tracing or no empty kernels")));
+}
+
 TEST(MachineFinding, WhereNoneMatchesItSaysHowToMakeOne) {
   const TempDir folder;
   const absl::StatusOr<FoundMachine> found =

@@ -167,6 +167,7 @@ LadderInput BelowABound() { return Input(20000, {Resource(ResourceKind::kDram, 1
 LadderInput OtherRegime() {
   LadderInput input = Latency();
   input.time_ns = 60000;
+  input.tracing_ns = 0;
   input.active = ActiveCycles{.max = 29000, .mean = 28800};
   input.no_issue_cycles = 26000;
   return input;

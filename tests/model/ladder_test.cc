@@ -174,6 +174,25 @@ TEST(LadderVectors, CountersOfAnotherRegimeExplainNothing) {
   EXPECT_NEAR(ladder.UnexplainedNs(), 50847.8, 1);
 }
 
+TEST(Ladder, WithoutTracingOrLaunchTimeOutsideOfSmsIsNoOtherRegime) {
+  for (const bool tracing : {false, true}) {
+    LadderInput input = OtherRegime();
+    (tracing ? input.launch_ns : input.tracing_ns).reset();
+    const Ladder ladder = Computed(input);
+    EXPECT_FALSE(ladder.other_regime);
+    EXPECT_TRUE(ladder.closure_unknown);
+    // It stays unexplained.
+    EXPECT_NEAR(ladder.gap_ns, *ladder.closure_ns, 1);
+  }
+  // More active time than there is time is another regime whatever launch takes.
+  LadderInput input = OtherRegime();
+  input.tracing_ns.reset();
+  input.active->max *= 10;
+  const Ladder ladder = Computed(input);
+  EXPECT_TRUE(ladder.other_regime);
+  EXPECT_FALSE(ladder.closure_unknown);
+}
+
 TEST(Ladder, ACompulsoryAmountOfWorkIsTheFirstStep) {
   LadderInput input = Strided();
   input.compulsory_ns = 4000;
