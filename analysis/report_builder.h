@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -27,6 +28,8 @@ struct ReportRequest {
   size_t top = 0;
   // Over the full demangled name, as it is printed with --wide.
   NameFilter filter;
+  // Ladders of these alone, by number of the trace and index in TraceModel::signatures; absent: of all.
+  std::optional<std::set<std::pair<size_t, uint32_t>>> ladders_of;
   // R0 of the ladders that a manifest is of.
   ManifestBounds manifest_bounds;
   // Absent: no ladder. A device that is not in it has no machine file.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -87,6 +88,7 @@ class ProcessLadders {
       row.full_name = FullKernelName(model_.FunctionName(entry));
       if (row.full_name.empty()) row.full_name = "(name unknown)";
       if (!request_.filter.matches_all() && !request_.filter.Matches(row.full_name)) continue;
+      if (request_.ladders_of.has_value() && request_.ladders_of->count({section_.process, signature}) == 0) continue;
       for (const DurationSamples* samples : clean) row.clean_count += samples->count();
       if (row.clean_count < kMinCleanSamples) {
         ++section_.few_clean_count;
@@ -105,7 +107,11 @@ class ProcessLadders {
       const std::vector<uint64_t> picked_ns = DurationSamples::Pick(clean, kMaxDurations);
       const std::vector<double> sorted_ns(picked_ns.begin(), picked_ns.end());
       const std::vector<const CounterSeries*> series = is_sampled ? found->second : std::vector<const CounterSeries*>();
-      if (Fill(entry, series, sorted_ns, &row)) section_.rows.push_back(std::move(row));
+      if (!Fill(entry, series, sorted_ns, &row)) continue;
+      if (without_bound_.count(signature) > 0) {
+        row.notes.emplace_back("R0 left out: launches of this signature differ in work, the manifest states one");
+      }
+      section_.rows.push_back(std::move(row));
     }
     std::sort(section_.rows.begin(), section_.rows.end(), [](const LadderRow& a, const LadderRow& b) {
       return std::tuple(b.total_ns, a.full_name, a.grid, a.block) <
@@ -149,6 +155,10 @@ class ProcessLadders {
                                           [id = key.second](const LadderRow& row) { return row.signature == id; });
       section_.manifest_lines.push_back(
           absl::StrCat(ManifestLine(bound),
+                       without_bound_.count(key.second) > 0
+                           ? ". Not applied: launches of this kernel differ in work, and which of them the manifest "
+                             "is of is not known"
+                           : "",
                        has_ladder ? "" : ". No ladder of this kernel is shown, for the reasons below or --top"));
     }
   }
@@ -246,7 +256,12 @@ class ProcessLadders {
     launch.sm_count = facts.multiprocessor_count;
     facts.is_communication = row->is_communication;
     const auto bound = request_.manifest_bounds.find({section_.process, row->signature});
-    if (bound != request_.manifest_bounds.end()) {
+    const bool is_mixed = !row->is_communication && !MixedWorkOf(model_.counters, series).empty();
+    absl::StatusOr<std::vector<model::TimeMode>> modes = ModesOf(sorted_ns);
+    // A manifest states one work: of launches that differ it is a bound of some alone, and nothing says which.
+    if (bound != request_.manifest_bounds.end() && (is_mixed || (modes.ok() && modes->size() > 1))) {
+      without_bound_.insert(row->signature);
+    } else if (bound != request_.manifest_bounds.end()) {
       facts.compulsory_ns = bound->second.ns;
       row->compulsory_source = ManifestSource(bound->second);
     }
@@ -262,9 +277,7 @@ class ProcessLadders {
     absl::Status status = FillFigures({facts, launch, sorted_ns, clock_step_ns, kernels}, row);
     if (!status.ok()) return refuse(status);
     row->clean_count = clean_count;
-    const bool is_mixed = !row->is_communication && !MixedWorkOf(model_.counters, series).empty();
     const double launch_ns = row->ladder.Term(model::TermKind::kLaunch).ns;
-    absl::StatusOr<std::vector<model::TimeMode>> modes = ModesOf(sorted_ns);
     double ns_per_cycle = NsPerCycle(facts, *row);
     if (modes.ok() && modes->size() > 1) {
       ns_per_cycle = FitNsPerCycle(model_.counters, series, *modes, ns_per_cycle, launch_ns);
@@ -363,6 +376,8 @@ class ProcessLadders {
   const TraceModel& model_;
   const ReportRequest& request_;
   const UsualRecords records_;
+  // Signatures that a manifest is of and whose launches differ in work.
+  std::set<uint32_t> without_bound_;
   LadderSection section_;
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "analysis/name_filter.h"
 #include "analysis/report_builder.h"
 #include "analysis/report_text.h"
@@ -21,6 +22,7 @@ namespace {
 using gpuexec::v1::Manifest;
 using gx::testing::FromText;
 using ::gx::testing::PacketFromText;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -134,6 +136,26 @@ TEST(ManifestBoundTest, IsTheFirstRungOfTheLadderAndItsGapIsATerm) {
   EXPECT_THAT(text, HasSubstr("'c': R0"));
   EXPECT_THAT(text, HasSubstr("1,000 ns below R1"));
   EXPECT_THAT(text, HasSubstr("75.0 % of time above R0"));
+}
+
+// Half of the launches at 4,000 ns, half at 8,000 ns.
+TEST(ManifestBoundTest, IsNoBoundOfLaunchesThatDifferInWork) {
+  const std::string longer =
+      absl::StrReplaceAll(Kernels(1, 40, 100), {{"duration_delta: 4000", "duration_delta: 8000"}});
+  const std::vector<TraceModel> models = Models({Kernels(1, 40, 1), longer, kSamples});
+  ReportRequest request;
+  request.ladder_machines.emplace();
+  request.manifest_bounds = *Bounds(kHalf, models);
+  const Report report = BuildReport(models, request);
+  ASSERT_THAT(report.ladders, SizeIs(1));
+  ASSERT_THAT(report.ladders[0].rows, SizeIs(1));
+  const LadderRow& row = report.ladders[0].rows[0];
+  ASSERT_THAT(row.modes, SizeIs(2));
+  EXPECT_EQ(row.compulsory_source, "");
+  EXPECT_DOUBLE_EQ(row.ladder.Term(model::TermKind::kAlgorithm).ns, 0);
+  EXPECT_THAT(row.notes, Contains(HasSubstr("R0 left out: launches of this signature differ in work")));
+  ASSERT_THAT(report.ladders[0].manifest_lines, SizeIs(1));
+  EXPECT_THAT(report.ladders[0].manifest_lines[0], HasSubstr("Not applied: launches of this kernel differ in work"));
 }
 
 TEST(ManifestBoundTest, MoreThanWasCountedIsTakenAsWhatWasCounted) {
