@@ -97,6 +97,7 @@ bool WriteWholeReport(const std::vector<TraceModel>& models, const AnalyzeOption
   whole.sort = SortKey::kTotal;
   whole.top = 0;
   whole.filter = NameFilter();
+  whole.ladders_of.reset();
   const std::string path = beside ? ReportPathBeside(models.front().path) : options.report_file;
   const absl::Status status = WriteReportFile(path, ReportMessage(BuildReport(models, whole), nullptr));
   if (status.ok()) return true;
@@ -139,6 +140,11 @@ absl::StatusOr<MachinesOfDevices> FindMachines(const std::vector<TraceModel>& mo
 int Fail(const absl::Status& status) {
   Complain(kCommand, status.message());
   return kExitUnreadable;
+}
+
+absl::Status NoSuchKernel(const AnalyzeOptions& options) {
+  return absl::NotFoundError(absl::StrCat("--kernel '", Printable(options.kernel.expression()),
+                                          "' matches no kernel with a time in the trace"));
 }
 
 // "x.textproto" -> "x.observation.textproto"; another name keeps all of it.
@@ -190,8 +196,7 @@ absl::Status CheckFiles(const AnalyzeOptions& options, const MachinesOfDevices& 
 int EmitManifest(const TraceModel& model, const AnalyzeOptions& options) {
   const std::vector<TracedKernel> kernels = FindKernels(model, options.kernel);
   if (kernels.empty()) {
-    return Fail(absl::NotFoundError(absl::StrCat("--kernel '", Printable(options.kernel.expression()),
-                                                 "' matches no kernel with a time in the trace")));
+    return Fail(NoSuchKernel(options));
   }
   if (kernels.size() > 1) {
     constexpr size_t kMaxLine = 120;
@@ -264,6 +269,15 @@ int RunAnalyze(const std::vector<std::string>& arguments) {
   if (options->emit_manifest) return EmitManifest(models.front(), *options);
 
   ReportRequest request = options->report;
+  if (IsKernelAlone(*options)) {
+    request.ladders_of.emplace();
+    for (size_t i = 0; i < models.size(); ++i) {
+      for (const TracedKernel& kernel : FindKernels(models[i], options->kernel)) {
+        request.ladders_of->emplace(i, kernel.signature);
+      }
+    }
+    if (request.ladders_of->empty()) return Fail(NoSuchKernel(*options));
+  }
   if (!options->manifest.empty()) {
     gpuexec::v1::Manifest manifest;
     if (absl::Status status = ReadMessageFile(options->manifest, &manifest); !status.ok()) return Fail(status);

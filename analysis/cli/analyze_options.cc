@@ -211,7 +211,14 @@ absl::Status CheckManifestOptions(const AnalyzeOptions& options) {
     return Usage(absl::StrCat(options.emit_manifest ? "--emit-manifest" : "--manifest",
                               " needs --kernel REGEX: a manifest is of one kernel"));
   }
-  if (!wanted && !options.kernel.matches_all()) return Usage("--kernel is for --manifest FILE or --emit-manifest");
+  if (IsKernelAlone(options)) {
+    if (!options.sections.empty() && options.sections != std::vector<Section>{Section::kLadder}) {
+      return Usage("--kernel alone shows ladders: --section takes no other part then; --filter is for all parts");
+    }
+    if (options.formats != std::vector<OutputFormat>{OutputFormat::kText}) {
+      return Usage("--kernel alone shows ladders as text: --filter is for json and csv");
+    }
+  }
   if (options.emit_manifest && options.traces.size() > 1) {
     return Usage(absl::StrCat("--emit-manifest takes one trace, got ", options.traces.size()));
   }
@@ -219,6 +226,10 @@ absl::Status CheckManifestOptions(const AnalyzeOptions& options) {
 }
 
 }  // namespace
+
+bool IsKernelAlone(const AnalyzeOptions& options) {
+  return !options.kernel.matches_all() && !options.emit_manifest && options.manifest.empty();
+}
 
 absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(const std::vector<std::string>& arguments) {
   // getopt_long wants writable strings and argv[0].
@@ -251,6 +262,7 @@ absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(const std::vector<std::string
   for (int i = ::optind; i < argc; ++i) options.traces.emplace_back(argv[static_cast<size_t>(i)]);
   if (options.traces.empty()) return Usage("no trace is named");
   if (absl::Status status = CheckManifestOptions(options); !status.ok()) return status;
+  if (IsKernelAlone(options)) options.sections = {Section::kLadder};
   if (options.formats.size() > 1 && options.output.empty()) {
     return Usage("several formats need --output PREFIX (PREFIX.txt, PREFIX.json, PREFIX.csv are written)");
   }
@@ -304,7 +316,8 @@ Several traces (the ranks of one job) make one report, with a column for the pro
   --emit-manifest  with --kernel, in place of a report: that kernel as a manifest for gx-model, filled with what the trace
                    knows. With --output X.textproto also X.observation.textproto, with samples and counters
   --kernel REGEX   the kernel of these two: its full name matches, or "NAME  grid 2x66, block 384" does. --manifest takes
-                   one launch shape, and refuses several; --emit-manifest takes the one with most time
+                   one launch shape, and refuses several; --emit-manifest takes the one with most time. Without either:
+                   the ladder of each kernel that matches, in depth, as text
   --top N          show N rows; 0: all. Default: )",
       kDefaultTextTop, R"( in text, all where json or csv is asked for
   --filter REGEX   only kernels whose full demangled name matches (POSIX extended regular expression)

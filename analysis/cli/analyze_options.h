@@ -30,13 +30,17 @@ struct AnalyzeOptions {
   // Of the binary report; "": beside the trace, where there is one trace.
   std::string report_file;
   bool no_report_file = false;
-  // Which kernel --manifest and --emit-manifest are of (manifest_kernel.h); set where one of them is.
+  // Which kernels (manifest_kernel.h): the one that --manifest or --emit-manifest is of, else those whose ladders are
+  // shown.
   NameFilter kernel;
   // The work that the kernel is asked for, whose lower bound is R0 of its ladder; "": none.
   std::string manifest;
   // In place of a report: the kernel as a manifest and an observation for gx-model.
   bool emit_manifest = false;
 };
+
+// --kernel with neither: the ladders of those kernels are the text.
+bool IsKernelAlone(const AnalyzeOptions& options);
 
 // Rows shown where --top is not given: of text; the other forms hold all.
 inline constexpr size_t kDefaultTextTop = 40;

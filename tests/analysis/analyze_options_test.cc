@@ -96,6 +96,17 @@ TEST(AnalyzeOptionsTest, AManifestIsOfOneKernel) {
   ExpectUsageError({"--emit-manifest", "--kernel", "(", "a.pb"}, "--kernel: ");
 }
 
+TEST(AnalyzeOptionsTest, AKernelAloneIsItsLadderAsText) {
+  const auto options = ParseAnalyzeOptions({"--kernel", "gemm", "a.pb"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_TRUE(IsKernelAlone(*options));
+  EXPECT_THAT(options->sections, ElementsAre(Section::kLadder));
+  EXPECT_TRUE(ParseAnalyzeOptions({"--kernel", "gemm", "--section", "ladder", "a.pb"}).ok());
+  EXPECT_FALSE(IsKernelAlone(*ParseAnalyzeOptions({"--emit-manifest", "--kernel", "gemm", "a.pb"})));
+  ExpectUsageError({"--kernel", "gemm", "--section", "counters", "a.pb"}, "--kernel alone shows ladders: --section");
+  ExpectUsageError({"--kernel", "gemm", "--format", "json", "a.pb"}, "--kernel alone shows ladders as text");
+}
+
 TEST(AnalyzeOptionsTest, HelpNeedsNoTrace) {
   EXPECT_TRUE(ParseAnalyzeOptions({"--help"})->help);
   EXPECT_TRUE(ParseAnalyzeOptions({"-h"})->help);

@@ -91,6 +91,20 @@ TEST_F(GxAnalyzeTest, AKernelIsWrittenAsAManifestAndTheManifestIsItsR0) {
   EXPECT_THAT(read.out, HasSubstr("'mix_values-grid-64x1x1-block-256x1x1': R0 "));
 }
 
+TEST_F(GxAnalyzeTest, AKernelAloneIsShownInDepth) {
+  const std::string trace = Put("a.pb", ReadFile(std::string(GX_SOURCE_DIR) + "/tests/golden/h200_counters.trace.pb"));
+  const CommandResult filtered =
+      RunCommand({GX_ANALYZE, "--no-report", "--section", "ladder", "--filter", "mix_values", trace});
+  const CommandResult kernel = RunCommand({GX_ANALYZE, "--kernel", "mix_values", trace});
+  EXPECT_EQ(kernel.exit_code, filtered.exit_code) << kernel.err;
+  EXPECT_THAT(kernel.out, HasSubstr("mix_values"));
+  EXPECT_EQ(kernel.out, filtered.out);
+  // A launch shape is one, too.
+  const CommandResult shape = RunCommand({GX_ANALYZE, "--kernel", "mix_values.*  grid 64, block 256", trace});
+  EXPECT_EQ(shape.out, filtered.out);
+  ExpectRefused({"--kernel", "conv", trace}, 3, "--kernel 'conv' matches no kernel");
+}
+
 TEST_F(GxAnalyzeTest, AManifestThatIsNoneOfTheTraceIsRefused) {
   const std::string trace = Put("a.pb", ReadFile(std::string(GX_SOURCE_DIR) + "/tests/golden/h200_counters.trace.pb"));
   const std::string example = std::string(GX_SOURCE_DIR) + "/proto/examples/gemm_4096_bf16.textproto";
