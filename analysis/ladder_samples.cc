@@ -26,6 +26,9 @@ constexpr absl::string_view kPatchedInstructions = "smsp__sass_inst_executed.sum
 // is looked at.
 constexpr double kClockPull = 0.3;
 constexpr double kMostClockRatio = 1.4;
+// The fit takes the square of them and of the modes: of more, so many evenly spread ones. Two series of as many as are
+// kept.
+constexpr size_t kMostFittedSamples = 2 * CounterSamples::kMaxKept;
 
 void InOrder(std::vector<const CounterSeries*>* series) {
   std::sort(series->begin(), series->end(),
@@ -175,6 +178,12 @@ double FitNsPerCycle(const CounterModel& counters, std::vector<const CounterSeri
     for (const double value : SortedValues(UsableOf(*one), *active)) {
       if (value > 0) cycles.push_back(value);
     }
+  }
+  if (cycles.size() > kMostFittedSamples) {
+    std::sort(cycles.begin(), cycles.end());
+    std::vector<double> spread;
+    for (size_t i = 0; i < kMostFittedSamples; ++i) spread.push_back(cycles[i * cycles.size() / kMostFittedSamples]);
+    cycles = std::move(spread);
   }
   const auto cost = [&](double candidate) {
     double sum = kClockPull * static_cast<double>(cycles.size()) * std::fabs(std::log(candidate / ns_per_cycle));

@@ -7,7 +7,8 @@ namespace {
 namespace pb = gpuexec::v1;
 
 void FillIdle(const DeviceIdle& idle, pb::DeviceIdleReport* message) {
-  message->set_label(pb::CLAIM_LABEL_LOCALLY_MEASURED);
+  // Times are measured; what caused them is inferred.
+  message->set_label(pb::CLAIM_LABEL_ANALYTICAL);
   message->set_device_id(idle.device_id);
   message->set_span_ns(idle.span_ns);
   message->set_busy_ns(idle.busy_ns);
@@ -39,7 +40,8 @@ pb::LaunchVerdictReport::Verdict VerdictOf(LaunchBound verdict) {
 }
 
 void FillLaunches(const LaunchVerdict& launches, pb::LaunchVerdictReport* message) {
-  message->set_label(pb::CLAIM_LABEL_LOCALLY_MEASURED);
+  // Inferred from the causes of gaps.
+  message->set_label(pb::CLAIM_LABEL_ANALYTICAL);
   message->set_verdict(VerdictOf(launches.verdict));
   message->set_device_id(launches.device_id);
   message->set_host_late_ns(launches.host_late_ns);
@@ -93,7 +95,8 @@ void FillRoof(std::optional<double> per_second, pb::ClaimLabel label, const char
 }
 
 void FillTensor(const TensorUse& tensor, bool other_device, pb::TensorUseReport* message) {
-  message->set_label(pb::CLAIM_LABEL_LOCALLY_MEASURED);
+  // Counts of a few launches, times all of them.
+  message->set_label(pb::CLAIM_LABEL_ANALYTICAL);
   for (const TensorPathUse& path : tensor.paths) {
     pb::TensorPathReport* row = message->add_path();
     row->set_path(path.path);

@@ -51,7 +51,8 @@ enum class LaunchBound {
 };
 
 // What one graph in place of single launches would save: an estimate, with everything that is not known between its
-// ends.
+// ends. High: all that the host does between launches is launching; low: no more of a gap is than the delay from a
+// launch call to its kernel (none where that is not known), less what a node takes and what recording added.
 struct GraphSaving {
   double low_ns = 0;
   double high_ns = 0;

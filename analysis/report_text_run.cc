@@ -46,14 +46,15 @@ std::string LaunchText(const LaunchVerdict& launches) {
       break;
   }
   absl::StrAppend(&text, ": ", DeviceName(launches.device_id), " waited ", FormatRatio(launches.host_late_ratio),
-                  " of the time with timings for launches");
+                  " of first start to last end for launches");
   if (launches.launch_period_ns.has_value() && launches.kernel_ns.has_value()) {
     absl::StrAppend(&text, "; mean from launch to launch ", FormatNs(*launches.launch_period_ns), ", of a kernel ",
                     FormatNs(*launches.kernel_ns));
   }
   if (launches.graph.has_value()) {
     absl::StrAppend(&text, "; a graph in place of single launches would save ", FormatNs(launches.graph->low_ns),
-                    " to ", FormatNs(launches.graph->high_ns), " (estimated from ",
+                    " to ", FormatNs(launches.graph->high_ns),
+                    " (the latter if all that the host does between is launching; estimated from ",
                     Plural(launches.graph->gap_count, "gap"), " and ", FormatNs(launches.graph->node_ns),
                     " a node; recording costs some of it)");
   } else if (launches.verdict != LaunchBound::kNo) {
@@ -73,14 +74,21 @@ std::string TensorText(const TensorUse& tensor) {
                         FormatRatio(tensor.unmeasured_ratio), " of kernel time");
   }
   std::vector<std::string> paths;
+  double low_flops = 0;
+  double high_flops = 0;
   for (const TensorPathUse& path : tensor.paths) {
+    low_flops += path.low_flops;
+    high_flops += path.high_flops;
     paths.push_back(absl::StrCat(path.path, " ", FormatRatio(path.flops / tensor.flops)));
   }
   return absl::StrCat(
       UseText(tensor.theoretical_busy_ratio, tensor.theoretical_timed_ratio, "the theoretical dense peak"), "; ",
       UseText(tensor.empirical_busy_ratio, tensor.empirical_timed_ratio, "what the machine file sustains"), "; ",
       FlopsPerSecond(tensor.flops / static_cast<double>(tensor.busy_ns) * 1e9), " while busy (",
-      absl::StrJoin(paths, ", "), "), of operations that ran; unmeasured for ", FormatRatio(tensor.unmeasured_ratio),
+      absl::StrJoin(paths, ", "), "), from the least to the most counted ",
+      FlopsPerSecond(low_flops / static_cast<double>(tensor.busy_ns) * 1e9), " to ",
+      FlopsPerSecond(high_flops / static_cast<double>(tensor.busy_ns) * 1e9),
+      "; of operations that ran, counted of a few launches; unmeasured for ", FormatRatio(tensor.unmeasured_ratio),
       " of kernel time");
 }
 
@@ -107,7 +115,8 @@ void WriteRunExplanation(const RunExplanation& run, TextWriter* out) {
     out->WrappedField("fusable",
                       absl::StrCat(Plural(run.fusable_count, "pair"), " of neighbouring signatures by bytes; ",
                                    FormatRatio(run.unjudged_neighbours_ratio.value_or(0)),
-                                   " of neighbouring launches are not judged, as bytes of one were not counted"));
+                                   " of neighbouring launches are not judged, as bytes of one were not counted",
+                                   run.fusable_count > 1 ? "; pairs that share a kernel do not add up" : ""));
   }
   size_t number = 0;
   for (const RunFinding& finding : run.findings) {

@@ -17,8 +17,8 @@ struct CauseFinding {
   absl::string_view text;
   absl::string_view advice;
 };
-// "Device 0 was idle 1.2 s (12 % of the time with timings, 300 gaps) " and this. What launches are to blame for is told
-// with the verdict; what is not the program's is told nowhere here.
+// "Device 0 was idle 1.2 s (12 % of first start to last end, 300 gaps) " and this. What launches are to blame for is
+// told with the verdict; what is not the program's is told nowhere here.
 constexpr CauseFinding kCauseFindings[] = {
     {"synchronization", "after the host had waited for it: the next launch came only then",
      "wait for the device more rarely: no .item(), no print of a tensor and no cudaDeviceSynchronize in each step; or "
@@ -42,7 +42,7 @@ std::string DeviceName(uint64_t device_id) {
 }
 
 std::string Of(uint64_t ns, double ratio) {
-  return absl::StrCat(FormatNs(static_cast<double>(ns)), " (", FormatRatio(ratio), " of the time with timings)");
+  return absl::StrCat(FormatNs(static_cast<double>(ns)), " (", FormatRatio(ratio), " of first start to last end)");
 }
 
 // Whether late launches of graphs are most of what a device waited for.
@@ -77,7 +77,8 @@ void AddLaunchBound(const LaunchVerdict& launches, bool of_graphs, std::vector<R
                        : "a CUDA graph for the part of many small kernels, or fewer of them";
   if (launches.graph.has_value()) {
     absl::StrAppend(&finding.advice, "; a graph saves ", FormatNs(launches.graph->low_ns), " to ",
-                    FormatNs(launches.graph->high_ns), ", estimated");
+                    FormatNs(launches.graph->high_ns),
+                    ", estimated; the latter if all that the host does between is launching");
     finding.saved_ns = launches.graph->high_ns;
   }
   findings->push_back(std::move(finding));
@@ -109,14 +110,16 @@ void AddFusable(const FusablePair& pair, double kernel_ns, std::vector<RunFindin
   findings->push_back(
       {.id = "run.fusable",
        .text =
-           absl::StrCat(pair.consumer_name, " (grid ", pair.consumer_grid, ") directly follows ", pair.producer_name,
-                        " (grid ", pair.producer_grid, ") ", FormatCount(pair.pair_count), " times and loads ",
+           absl::StrCat(pair.consumer_name, " (grid ", pair.consumer_grid, ") follows ", pair.producer_name, " (grid ",
+                        pair.producer_grid, ") ", FormatCount(pair.pair_count),
+                        " times, copies and fills between them unseen, and loads ",
                         pair.loaded_multiple == 1 ? std::string("what that stores, by bytes: ")
                                                   : absl::StrCat(pair.loaded_multiple, " times the bytes it stores: "),
                         bytes(pair.stored_bytes), "; of ", bytes(pair.dram_bytes), " to and from DRAM ",
                         bytes(pair.saved_dram_bytes), " would not move if fused"),
        .advice = absl::StrCat("fuse them if the one reads the other's result, which the trace cannot tell: up to ",
-                              FormatNs(*pair.saved_ns), " a pair, ", FormatNs(*pair.saved_run_ns), " in all"),
+                              FormatNs(*pair.saved_ns), " a pair, ", FormatNs(*pair.saved_run_ns),
+                              " in all; savings of pairs that share a kernel do not add"),
        .saved_ns = pair.saved_run_ns});
 }
 

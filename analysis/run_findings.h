@@ -8,7 +8,7 @@
 
 namespace gx::analysis {
 
-// Of the time with timings, or of kernel time: less is not worth a line.
+// Of first start to last end, or of kernel time: less is not worth a line.
 inline constexpr double kWorthALine = 0.05;
 inline constexpr double kFusionWorthALine = 0.005;
 

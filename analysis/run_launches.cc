@@ -67,7 +67,9 @@ LaunchVerdict JudgeLaunches(const DeviceLaunches& launches) {
   }
   const auto total_ns = static_cast<double>(late.total_ns);
   const auto gaps = static_cast<double>(late.gap_count);
-  verdict.graph = GraphSaving{.low_ns = std::max(0.0, total_ns - gaps * (*node_ns + kRecordingPerLaunchNs)),
+  // What a gap has beyond the delay of a launch may be the program's own work, which a graph does not take away.
+  const double launching_ns = std::min(total_ns, gaps * launches.idle.launch_delay_ns.value_or(0));
+  verdict.graph = GraphSaving{.low_ns = std::max(0.0, launching_ns - gaps * (*node_ns + kRecordingPerLaunchNs)),
                               .high_ns = total_ns,
                               .gap_count = late.gap_count,
                               .node_ns = *node_ns};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -10,6 +11,9 @@
 
 namespace gx::analysis {
 namespace {
+
+// Each is searched for a way back: of more, those that come least often are left out.
+constexpr size_t kMaxOrderedPairs = 2048;
 
 // Bytes a second that the machine sustains at this mix; absent: not known.
 std::optional<double> SustainedRate(const gpuexec::v1::MachineFile* machine, double read_bytes, double write_bytes) {
@@ -85,6 +89,44 @@ std::optional<FusablePair> Judge(const NeighbourKernel& producer, const Neighbou
   return pair;
 }
 
+// Whether `to` is reached from `from` along pairs.
+bool Reaches(const std::map<uint32_t, std::vector<uint32_t>>& consumers, uint32_t from, uint32_t to) {
+  std::vector<uint32_t> open = {from};
+  std::set<uint32_t> seen = {from};
+  while (!open.empty()) {
+    const uint32_t at = open.back();
+    open.pop_back();
+    if (at == to) return true;
+    const auto found = consumers.find(at);
+    if (found == consumers.end()) continue;
+    for (const uint32_t next : found->second) {
+      if (seen.insert(next).second) open.push_back(next);
+    }
+  }
+  return false;
+}
+
+// In a loop the first kernel follows the last one of the step before, and bytes alone take it for its consumer. That
+// pair is the one that comes least often, as it is missing once a run of steps; of as many, the one whose consumer
+// started first in the trace: signatures are numbered by first launch.
+void DropLoopEnds(std::vector<FusablePair>* pairs) {
+  const auto is_back = [](const FusablePair& pair) { return pair.consumer_signature <= pair.producer_signature; };
+  std::sort(pairs->begin(), pairs->end(), [&](const FusablePair& a, const FusablePair& b) {
+    return std::tuple(b.pair_count, is_back(a), a.producer_signature, a.consumer_signature) <
+           std::tuple(a.pair_count, is_back(b), b.producer_signature, b.consumer_signature);
+  });
+  std::map<uint32_t, std::vector<uint32_t>> consumers;
+  size_t searched = 0;
+  std::erase_if(*pairs, [&](const FusablePair& pair) {
+    // A kernel after itself has no other order; FindFusable has left out loops of one.
+    if (pair.producer_signature == pair.consumer_signature) return false;
+    if (++searched > kMaxOrderedPairs) return true;
+    if (Reaches(consumers, pair.consumer_signature, pair.producer_signature)) return true;
+    consumers[pair.producer_signature].push_back(pair.consumer_signature);
+    return false;
+  });
+}
+
 }  // namespace
 
 FusableNeighbours FindFusable(const std::map<uint32_t, NeighbourKernel>& kernels,
@@ -105,6 +147,7 @@ FusableNeighbours FindFusable(const std::map<uint32_t, NeighbourKernel>& kernels
     if (fusable.has_value()) found.pairs.push_back(*std::move(fusable));
   }
   if (all > 0) found.unjudged_ratio = unjudged / all;
+  DropLoopEnds(&found.pairs);
   std::sort(found.pairs.begin(), found.pairs.end(), [](const FusablePair& a, const FusablePair& b) {
     const auto key = [](const FusablePair& pair) {
       return std::tuple(-pair.saved_run_ns.value_or(0), -pair.saved_dram_bytes * static_cast<double>(pair.pair_count),

@@ -60,7 +60,8 @@ struct FusableNeighbours {
   std::optional<double> unjudged_ratio;
 };
 
-// By signature; neighbours of which one is not in `kernels` are not judged.
+// By signature; a pair that closes a cycle of pairs is the end of a loop and left out. Neighbours of which one is not
+// in `kernels` are not judged.
 FusableNeighbours FindFusable(const std::map<uint32_t, NeighbourKernel>& kernels,
                               absl::Span<const NeighbourCount> neighbours);
 

@@ -40,7 +40,7 @@ RunExplanation RunOf(LaunchBound verdict, uint64_t late_ns, uint64_t synchroniza
 TEST(RunFindingsTest, ALaunchBoundRunIsToldSoFirst) {
   const RunExplanation run = RunOf(LaunchBound::kYes, 250'000'000, 300'000'000);
   EXPECT_THAT(Ids(run), ElementsAre("run.launch_bound", "run.idle.synchronization"));
-  EXPECT_THAT(RunFindings(run)[0].text, HasSubstr("250 ms (25.0 % of the time with timings)"));
+  EXPECT_THAT(RunFindings(run)[0].text, HasSubstr("250 ms (25.0 % of first start to last end)"));
   EXPECT_THAT(RunFindings(run)[0].advice, HasSubstr("CUDA graph"));
 }
 

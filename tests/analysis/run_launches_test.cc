@@ -56,16 +56,24 @@ TEST(JudgeLaunchesTest, FewKernelsOrUnknownLaunchesGiveNoVerdict) {
   EXPECT_EQ(JudgeLaunches(unknown).verdict, LaunchBound::kUnknown);
 }
 
-// 1,000 gaps: at best all of them go, at worst each keeps a node of 500 ns and what recording added.
+// 1,000 gaps of 8 us: at best all of them go; at worst 6 us of each are launching, less a node of 500 ns and what
+// recording added.
 TEST(JudgeLaunchesTest, AGraphSavesGapsLessItsNodesAndWhatRecordingAdds) {
   const pb::MachineFile machine = Machine();
-  const LaunchVerdict verdict = JudgeLaunches(Launches(8 * kMs, &machine));
+  DeviceLaunches launches = Launches(8 * kMs, &machine);
+  launches.idle.launch_delay_ns = 6000;
+  const LaunchVerdict verdict = JudgeLaunches(launches);
   ASSERT_TRUE(verdict.graph.has_value());
   EXPECT_DOUBLE_EQ(verdict.graph->high_ns, 8e6);
-  EXPECT_DOUBLE_EQ(verdict.graph->low_ns, 8e6 - 1000 * (500 + kRecordingPerLaunchNs));
+  EXPECT_DOUBLE_EQ(verdict.graph->low_ns, 1000 * (6000 - 500 - kRecordingPerLaunchNs));
   EXPECT_DOUBLE_EQ(verdict.graph->node_ns, 500);
   EXPECT_EQ(verdict.no_graph, "");
   EXPECT_DOUBLE_EQ(JudgeLaunches(Launches(3 * kMs, &machine)).graph->low_ns, 0);
+  // No gap is longer than itself, and without a delay nothing is sure to go.
+  launches.idle.launch_delay_ns = 1e6;
+  EXPECT_DOUBLE_EQ(JudgeLaunches(launches).graph->low_ns, 8e6 - 1000 * (500 + kRecordingPerLaunchNs));
+  launches.idle.launch_delay_ns.reset();
+  EXPECT_DOUBLE_EQ(JudgeLaunches(launches).graph->low_ns, 0);
 }
 
 TEST(JudgeLaunchesTest, NothingIsEstimatedWithoutAMachineFileOrForGraphs) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace gx::analysis {
@@ -146,6 +147,32 @@ TEST(FindFusableTest, FiguresOfTheLargestCountsAreNumbers) {
                               pair.producer_dram_ratio.value_or(0), pair.consumer_dram_ratio.value_or(0),
                               pair.saved_ns.value_or(0), pair.saved_run_ns.value_or(0)}) {
     EXPECT_TRUE(std::isfinite(figure) && figure >= 0) << figure;
+  }
+}
+
+// A step of three passes, run 100 times: the first follows the last of the step before 99 times.
+TEST(FindFusableTest, ThePairThatClosesALoopIsLeftOut) {
+  const pb::MachineFile machine = Machine();
+  std::map<uint32_t, NeighbourKernel> kernels;
+  for (const uint32_t signature : {1, 2, 3}) kernels.emplace(signature, Pass(&machine));
+  struct Case {
+    std::vector<NeighbourCount> neighbours;
+    std::vector<std::pair<uint32_t, uint32_t>> pairs;
+  };
+  const Case cases[] = {
+      {{{1, 2, 100}, {2, 1, 99}}, {{1, 2}}},
+      // As many, where the last step was not recorded to its end: the order of first launches.
+      {{{2, 1, 100}, {1, 2, 100}}, {{1, 2}}},
+      {{{3, 1, 99}, {1, 2, 100}, {2, 3, 100}}, {{1, 2}, {2, 3}}},
+      // No cycle.
+      {{{1, 2, 100}, {2, 3, 100}, {1, 3, 60}}, {{1, 2}, {2, 3}, {1, 3}}},
+  };
+  for (const Case& one : cases) {
+    std::vector<std::pair<uint32_t, uint32_t>> pairs;
+    for (const FusablePair& pair : FindFusable(kernels, one.neighbours).pairs) {
+      pairs.emplace_back(pair.producer_signature, pair.consumer_signature);
+    }
+    EXPECT_EQ(pairs, one.pairs);
   }
 }
 
