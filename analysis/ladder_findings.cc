@@ -118,8 +118,9 @@ class Finder {
       Add("ladder.at_roof",
           absl::StrCat("at its roof: ", model::ResourceName(*value->binding), sustained ? " at sustained rates" : "",
                        " takes ", Percent(std::min(1.0, Share(value->ns))), " of the time"),
-          TermNs(TermKind::kExcess) > kWorthALine * of_.ladder.time_ns
-              ? "less excess work, see there"
+          TermNs(TermKind::kExcess) > kWorthALine * of_.ladder.time_ns ? "less excess work, see there"
+          : TermNs(TermKind::kUneven) > kWorthALine * of_.ladder.time_ns
+              ? "work spread evenly: the busiest instance has more than the mean one, see there"
               : "only less work makes it faster: fusion, another algorithm or format",
           nullptr);
       return;

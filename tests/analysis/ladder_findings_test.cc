@@ -54,6 +54,16 @@ TEST(LadderFindingsTest, AKernelAtItsRoofIsSaidToBe) {
   EXPECT_THAT(findings[0].text, HasSubstr("dram takes 95.0 % of the time"));
 }
 
+TEST(LadderFindingsTest, ARoofOfOneBusyInstanceIsCuredBySpreadingItsWork) {
+  Case one = Bound(5000);
+  one.evidence.input.resources = {
+      {.kind = ResourceKind::kDram, .on_sm_clock = false, .useful_ns = 5000, .work_ns = 5000, .busiest_ns = 9500}};
+  const auto findings = FindingsOf(one);
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(findings[0].id, "ladder.at_roof");
+  EXPECT_THAT(findings[0].advice, HasSubstr("work spread evenly"));
+}
+
 TEST(LadderFindingsTest, MuchUnexplainedTimeIsAFindingWithWhatWouldHelp) {
   const auto findings = FindingsOf(Bound(5000));
   ASSERT_THAT(findings, SizeIs(1));
