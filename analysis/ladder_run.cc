@@ -57,6 +57,8 @@ void RankLadders(LadderSection* section) {
     for (size_t i = 0; i < of.what_ifs.size(); ++i) {
       // What power costs is no change that somebody could make; it is in the run's own line.
       if (of.what_ifs[i].change == "no_throttling") continue;
+      // Calibrated on counts of another regime.
+      if (of.what_ifs[i].other_regime) continue;
       if (of.what_ifs[i].saved_run_ns.value_or(0) > least_ns) section->what_ifs.push_back({row, i});
     }
     for (size_t i = 0; i < of.findings.size(); ++i) {

@@ -14,6 +14,7 @@
 #include "analysis/format.h"
 #include "analysis/model/ladder_changes.h"
 #include "analysis/model/ladder_resource.h"
+#include "analysis/model/ladder_rungs.h"
 #include "analysis/printable.h"
 
 namespace gx::analysis {
@@ -27,6 +28,9 @@ using model::TermKind;
 constexpr double kLeastTerm = 0.01;
 // Waits for memory below this share of a warp's life are no reason to ask for more of them at a time.
 constexpr double kLeastWait = 0.05;
+// Without latency the calibration would scale all unexplained time with the busiest resource: it has to be busy for
+// this share of the active time.
+constexpr double kBusyEnough = model::kCoLimiterRatio;
 // Beyond so many waves the last one is a detail.
 constexpr double kManyWaves = 20;
 // A slice that does so much more than the mean is a hot one.
@@ -66,6 +70,8 @@ class Asker {
       what_if.no_prediction = std::string(model::NoPredictionReason(result->no_prediction));
     } else if (needs_latency == Latency::kNeeded && result->without_latency) {
       what_if.no_prediction = "latency is unmeasured, and other blocks may just wait as long";
+    } else if (result->without_latency && ladder_.floor_ns < kBusyEnough * ladder_.active_ns) {
+      what_if.no_prediction = "latency is unmeasured, and no resource is busy for most of the time";
     } else {
       what_if.time_ns = result->time_ns;
       what_if.interval_ns = result->interval_ns;

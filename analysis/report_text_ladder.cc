@@ -377,7 +377,7 @@ void WriteRow(const LadderRow& row, bool wide, bool deep, TextWriter* out) {
       out->Paint(Colour::kBold, absl::StrCat(wide ? row.full_name : CutText(row.short_name, kMaxNameColumns), "  grid ",
                                              row.grid, ", block ", row.block)),
       "; ", WholeNs(ladder.time_ns), interval, ", median of ", FormatCount(row.clean_count), " clean, ",
-      FormatRatio(row.share_ratio), " of kernel time"));
+      FormatRatio(row.share_ratio), " of kernel time", row.modes.empty() ? "" : " (all modes)"));
   if (!row.is_communication) {
     if (!deep) {
       WriteLines("rungs", {RungLine(ladder)}, out);
@@ -413,7 +413,20 @@ void WriteRow(const LadderRow& row, bool wide, bool deep, TextWriter* out) {
 
 // ------------------------------------------------------------------------------------------------ the run
 
-void WriteRun(const LadderRun& run, TextWriter* out) {
+// Of tracing to overlap: any that some ladder measured.
+bool IsAboveMeasured(const LadderSection& section) {
+  for (const LadderRow& row : section.rows) {
+    for (size_t i = static_cast<size_t>(model::TermKind::kTracing);
+         i < static_cast<size_t>(model::TermKind::kUnexplained); ++i) {
+      const model::TermClass term_class = row.ladder.terms[i].term_class;
+      if (term_class != model::TermClass::kUnmeasured && term_class != model::TermClass::kNone) return true;
+    }
+  }
+  return false;
+}
+
+void WriteRun(const LadderSection& section, TextWriter* out) {
+  const LadderRun& run = section.run;
   if (run.ladder_ns == 0) return;
   const auto all_ns = static_cast<double>(run.ladder_ns);
   const auto share = [all_ns](double ns) { return FormatRatio(std::max(0.0, ns) / all_ns); };
@@ -440,7 +453,8 @@ void WriteRun(const LadderRun& run, TextWriter* out) {
       steps.push_back(absl::StrCat(model::TermName(static_cast<model::TermKind>(i)), " ", share(run.terms_ns[i])));
     }
   }
-  out->WrappedField("above it", steps.empty() ? "unmeasured" : absl::StrJoin(steps, ", "));
+  out->WrappedField("above it", steps.empty() ? (IsAboveMeasured(section) ? "0 ns of what is measured" : "unmeasured")
+                                              : absl::StrJoin(steps, ", "));
   out->WrappedField("unexplained",
                     absl::StrCat(share(run.unexplained_ns), "; with what is only attributed ", share(run.weak_ns)));
   out->WrappedField(
@@ -484,7 +498,9 @@ void WriteRunTable(const LadderSection& section, size_t max_columns, TextWriter*
     const std::optional<model::RungValue>& top = ladder.rungs.at(model::Rung::kBusiest);
     table.Put(FormatRatio(row.share_ratio));
     table.Put(FormatNs(ladder.time_ns));
-    table.Put(rung(model::Rung::kUseful));
+    // What the residual is above.
+    const bool has_compulsory = ladder.rungs.at(model::Rung::kCompulsory).has_value();
+    table.Put(rung(has_compulsory ? model::Rung::kCompulsory : model::Rung::kUseful));
     table.Put(rung(model::Rung::kBusiest));
     table.Put(rung(model::Rung::kCeiling));
     table.Put(top.has_value() && top->binding.has_value() ? std::string(model::ResourceName(*top->binding))
@@ -534,7 +550,7 @@ void WriteLadders(const LadderSection& section, const TextStyle& style, bool dee
                   ? "  none: no signature with clean timings has a counter sample (GPUEXEC_COUNTERS=core or lean)"
                   : "  none");
   } else {
-    WriteRun(section.run, out);
+    WriteRun(section, out);
     WriteRunTable(section, style.max_table_columns, out);
   }
   const size_t blocks = deep ? section.rows.size() : std::min(kBlocksInSummary, section.rows.size());

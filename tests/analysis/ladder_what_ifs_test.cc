@@ -67,6 +67,20 @@ TEST(LadderWhatIfsTest, OtherGridsAreNotPredictedWithoutLatency) {
   EXPECT_THAT(filled->no_prediction, HasSubstr("latency is unmeasured"));
 }
 
+TEST(LadderWhatIfsTest, WithoutLatencyNothingIsPredictedWhereNoResourceIsBusy) {
+  LadderEvidence evidence = Evidence();
+  LadderLaunch launch = Launch(100000, 200);
+  launch.configuration.residency.next_blocks_per_sm = 8;
+  EXPECT_TRUE(FindWhatIf(WhatIfs(evidence, launch, 1), "other_occupancy")->time_ns.has_value());
+  evidence.input.resources = {
+      {.kind = ResourceKind::kDram, .on_sm_clock = false, .useful_ns = 1000, .work_ns = 1000, .busiest_ns = 1000}};
+  const auto what_ifs = WhatIfs(evidence, launch, 1);
+  const LadderWhatIf* other = FindWhatIf(what_ifs, "other_occupancy");
+  ASSERT_NE(other, nullptr);
+  EXPECT_FALSE(other->time_ns.has_value());
+  EXPECT_THAT(other->no_prediction, HasSubstr("no resource is busy"));
+}
+
 TEST(LadderWhatIfsTest, AFullDeviceIsNotAskedAboutItsGrid) {
   const auto what_ifs = WhatIfs(Evidence(), Launch(1000, 200), 1);
   EXPECT_EQ(FindWhatIf(what_ifs, "full_last_wave"), nullptr);

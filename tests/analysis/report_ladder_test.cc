@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "analysis/name_filter.h"
 #include "analysis/report_builder.h"
 #include "analysis/report_text.h"
@@ -195,19 +196,23 @@ TEST(ReportLadderTest, TermsNameTheirMetricsGroupWindowsAndSamples) {
   EXPECT_THAT(LadderText(report), HasSubstr("smsp__inst_executed.sum (light+, 1 sample, window 2)"));
 }
 
+TEST(ReportLadderTest, WhatWasMeasuredAsNothingIsNotCalledUnmeasured) {
+  const std::string even = absl::StrReplaceAll(kSamples, {{"5800", "6000"}});
+  EXPECT_THAT(LadderText(ReportOf({Kernels(1, 40, 1), kClocks, even})), HasSubstr("0 ns of what is measured"));
+}
+
 TEST(ReportLadderTest, TheRunSumsTermsOverAllLaunches) {
   const Report report = ReportOf({Kernels(1, 40, 1), kClocks, kSamples});
   const LadderRun& run = report.ladders[0].run;
   EXPECT_EQ(run.ladder_ns, 160000);
   EXPECT_DOUBLE_EQ(std::accumulate(run.terms_ns.begin(), run.terms_ns.end(), 0.0), 160000);
   EXPECT_EQ(run.violation_ns, 0);
-  // 250 ns of 4,000 at the lower clock; nothing else is asked about.
+  // 250 ns of 4,000 at the lower clock; nothing else is asked about. Nothing is busy, and latency is unmeasured.
   const LadderRow& row = report.ladders[0].rows[0];
   ASSERT_THAT(row.what_ifs, SizeIs(1));
   EXPECT_EQ(row.what_ifs[0].change, "no_throttling");
-  ASSERT_TRUE(row.what_ifs[0].saved_ns.has_value());
-  EXPECT_GT(*row.what_ifs[0].saved_ns, 0);
-  EXPECT_DOUBLE_EQ(*row.what_ifs[0].saved_run_ns, *row.what_ifs[0].saved_ns * 40);
+  EXPECT_FALSE(row.what_ifs[0].saved_ns.has_value());
+  EXPECT_THAT(row.what_ifs[0].no_prediction, HasSubstr("no resource is busy"));
 }
 
 TEST(ReportLadderTest, DurationsWithModesGiveALadderEachAndSamplesJoinTheirOwn) {
