@@ -52,6 +52,12 @@ std::string MetricOf(const LadderFacts& facts, model::ResourceKind kind, absl::s
 
 TermEvidence OfMetric(const LadderFacts& facts, const std::string& name, absl::string_view group) {
   const CountedMetric* metric = Find(facts, name);
+  // Of several groups with the metric it is used from the term's own.
+  for (const CountedMetric& of_group : facts.counters) {
+    if (of_group.name != name || of_group.group_name != group) continue;
+    metric = &of_group;
+    break;
+  }
   if (metric == nullptr) return {.is_measured = false, .source = Printable(name), .group = std::string(group)};
   return {.is_measured = true,
           .source = Printable(name),

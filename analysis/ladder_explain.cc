@@ -21,7 +21,9 @@ constexpr ExplainedSource kOfUseful[] = {{"(binding).sum", "light+"},
                                          {"smsp__sass_thread_inst_executed.sum", "sass+"}};
 constexpr ExplainedSource kOfAlgorithm[] = {{"manifest", ""}};
 constexpr ExplainedSource kOfWork[] = {{"(binding).sum", "light+"}};
-constexpr ExplainedSource kOfClock[] = {{"window clocks: SM clock", ""}, {"device: maximum SM clock", ""}};
+constexpr ExplainedSource kOfClock[] = {{"gpc__cycles_elapsed.avg.per_second", "light+"},
+                                        {"window clocks: SM clock", ""},
+                                        {"device: maximum SM clock", ""}};
 constexpr ExplainedSource kOfUneven[] = {{"(binding).max", "light+"}, {"(binding).avg", "light+"}};
 constexpr ExplainedSource kOfCeiling[] = {{"machine file: sustained rates", ""}};
 constexpr ExplainedSource kOfTracing[] = {{"machine file: tracing bias", ""}};
@@ -73,11 +75,13 @@ constexpr LadderExplanation kTerms[] = {
      "See the kinds: uncoalesced, conflicts, spills, divergence, write_back."},
     {"clock", "clock", "The SM clock was lower than its maximum while the kernel was timed: power or heat.",
      "R3 - R2 = R2 x (maximum SM clock / timed SM clock - 1), for resources on the SM clock", kOfClock,
-     "The timed clock is that of the windows with timings; without a reading it is taken as the maximum.",
+     "The timed clock is that of the counted launches, by as much as windows with timings ran slower or faster than "
+     "those with counters; where launches' clock was not counted it is the median of windows with timings, and without "
+     "a reading the maximum.",
      "Less power (smaller operands, less data movement), a higher power limit, cooling. No change of the kernel "
      "alone."},
     {"uneven", "uneven", "The busiest SM, L2 slice or DRAM channel had more to do than the mean one.",
-     "R4 - R3 = busiest instance / mean instance, of the resource that binds", kOfUneven,
+     "R4 - R3; R4 = max over resources of R3's work x busiest / mean instance", kOfUneven,
      "Maximum and mean over instances of one group's samples.",
      "SMs: blocks of equal work, a grid that fills whole waves. Slices: spread atomics and hot addresses. Channels: "
      "strides that are no power of two."},
@@ -89,8 +93,10 @@ constexpr LadderExplanation kTerms[] = {
      ""},
     {"tracing", "tracing",
      "What recording makes the recorded duration longer: the program without gpuexec does not pay it.",
-     "b0 + b1 x waves of blocks, of the machine file", kOfTracing,
-     "Fitted to chains of kernels that were timed with and without records.", ""},
+     "b0 + (waves of blocks - 1) x (b1 + b2 x threads of a block), of the machine file; b0 alone where launching "
+     "blocks "
+     "is what takes the time",
+     kOfTracing, "Fitted to chains of kernels that were timed with and without records.", ""},
     {"launch and drain", "launch", "What even an empty kernel of this shape takes.",
      "recorded duration of an empty kernel, less what tracing adds to it", kOfLaunch,
      "The empty kernel of the machine file that is nearest in grid, block, shared memory and cluster.",

@@ -8,6 +8,9 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "analysis/ladder_evidence.h"
+#include "analysis/ladder_input.h"
+#include "analysis/model/ladder.h"
 #include "analysis/model/ladder_factors.h"
 #include "analysis/model/ladder_rungs.h"
 #include "analysis/model/ladder_terms.h"
@@ -78,6 +81,19 @@ TEST(LadderExplainTest, AnUnknownWordIsRefusedWithAllThatAreKnown) {
   EXPECT_THAT(message, HasSubstr("r5"));
   EXPECT_THAT(message, HasSubstr("write_back"));
   EXPECT_THAT(message, Not(HasSubstr("\033")));
+}
+
+TEST(LadderEvidenceTest, AMetricOfSeveralGroupsIsThatOfTheTermsOwn) {
+  LadderFacts facts;
+  facts.counters = {{.group = 1, .name = "sm__warps_active.sum", .group_name = "light+"},
+                    {.group = 2, .name = "sm__warps_active.sum", .group_name = "st1"}};
+  model::Ladder ladder;
+  constexpr auto kLatency = static_cast<size_t>(model::TermKind::kLatency);
+  ladder.terms[kLatency] = {10, model::TermClass::kModelled};
+  for (const TermEvidence& evidence : LadderTermEvidence(facts, ladder)[kLatency]) {
+    if (evidence.source == "sm__warps_active.sum") EXPECT_EQ(evidence.group, "st1");
+  }
+  EXPECT_EQ(LadderTermEvidence(facts, ladder)[kLatency][3].source, "sm__warps_active.sum");
 }
 
 }  // namespace
