@@ -190,6 +190,17 @@ class Finder {
     return text;
   }
 
+  static absl::string_view SpreadAdvice(model::ResourceScope scope) {
+    switch (scope) {
+      case model::ResourceScope::kSm:
+        return "blocks of equal work, a grid that fills whole waves";
+      case model::ResourceScope::kSlice:
+        return "spread atomics and hot addresses";
+      default:
+        return "strides that are no power of two";
+    }
+  }
+
   void AddUneven() {
     const double ns = TermNs(TermKind::kUneven);
     const std::optional<model::RungValue>& value = of_.ladder.rungs.at(Rung::kBusiest);
@@ -200,8 +211,7 @@ class Finder {
     Add("ladder.uneven",
         absl::StrCat("the busiest ", model::ScopeName(scope), " has more ", model::ResourceName(*value->binding),
                      " work than the mean one: ", FormatNs(ns), ", ", Percent(Share(ns)), " of the time"),
-        ExplanationOf(TermKind::kUneven).cure,
-        *value->binding == model::ResourceKind::kL2Atomics ? WhatIf("atomics_spread") : nullptr);
+        SpreadAdvice(scope), *value->binding == model::ResourceKind::kL2Atomics ? WhatIf("atomics_spread") : nullptr);
   }
 
   void AddIdle() {

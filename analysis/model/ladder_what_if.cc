@@ -104,6 +104,8 @@ absl::StatusOr<WhatIf> ComputeWhatIf(const LadderInput& input, const Ladder& lad
     result.interval_ns.low = std::min(result.interval_ns.low, result.time_ns);
     result.interval_ns.high = std::min(result.interval_ns.high, ladder.time_ns);
   }
+  // Below the bound of what is left nothing runs.
+  result.interval_ns.low = std::min(result.time_ns, std::max(result.interval_ns.low, rungs->Ns(Rung::kBusiest)));
   if (after.has_value() && ceiling_ns >= alone_ns) result.binding = after->binding;
   result.without_latency = !ladder.uncontended_ns.has_value();
   result.other_regime = ladder.other_regime;

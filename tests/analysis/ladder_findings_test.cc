@@ -64,6 +64,19 @@ TEST(LadderFindingsTest, ARoofOfOneBusyInstanceIsCuredBySpreadingItsWork) {
   EXPECT_THAT(findings[0].advice, HasSubstr("work spread evenly"));
 }
 
+TEST(LadderFindingsTest, UnevenWorkIsToBeSpreadOverWhatIsUneven) {
+  Case one = Bound(5000);
+  one.evidence.input.resources = {
+      {.kind = ResourceKind::kL2Lookup, .on_sm_clock = false, .useful_ns = 3000, .work_ns = 3000, .busiest_ns = 8000}};
+  for (const LadderFinding& finding : FindingsOf(one)) {
+    if (finding.id == "ladder.uneven") {
+      EXPECT_EQ(finding.advice, "spread atomics and hot addresses");
+      return;
+    }
+  }
+  FAIL() << "no finding of uneven slices";
+}
+
 TEST(LadderFindingsTest, MuchUnexplainedTimeIsAFindingWithWhatWouldHelp) {
   const auto findings = FindingsOf(Bound(5000));
   ASSERT_THAT(findings, SizeIs(1));

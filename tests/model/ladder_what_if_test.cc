@@ -73,5 +73,13 @@ TEST(WhatIfVectors, MoreWarpsHideLatencyUntilDramBinds) {
   }
 }
 
+TEST(LadderWhatIf, NoIntervalBeginsBelowTheBoundOfWhatIsLeft) {
+  const LadderInput input = TracedCopy();
+  const Ladder ladder = Computed(input);
+  const auto after = ComputeWhatIf(input, ladder, {});
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_GE(after->interval_ns.low, ladder.rungs.Ns(Rung::kBusiest));
+}
+
 }  // namespace
 }  // namespace gx::model
