@@ -77,6 +77,11 @@ absl::Status FillFigures(const FiguresInput& input, LadderFigures* figures) {
   if (input.facts.machine != nullptr) {
     const std::optional<TracingCost> cost = FitTracingCost(*input.facts.machine);
     if (cost.has_value()) uncertain_ns = cost->error_ns;
+    // The error is of any number of waves: no figure is further off than it is long.
+    if (cost.has_value() && input.facts.waves.has_value()) {
+      uncertain_ns =
+          std::min(uncertain_ns, TracingNs(*cost, std::max<uint64_t>(1, *input.facts.waves), input.facts.shape));
+    }
   }
   const auto time = model::SummariseLadderTime(input.sorted_ns, input.clock_step_ns, uncertain_ns);
   if (!time.has_value()) return absl::InvalidArgumentError("durations: got none, expected clean ones");
