@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "analysis/ladder_figures.h"
 #include "analysis/machine_ceilings.h"
 #include "analysis/machine_file.h"
 #include "analysis/model/ladder.h"
@@ -254,6 +255,23 @@ TEST(LadderInputTest, TheMachineFileGivesSustainedRatesLaunchAndTracing) {
   ASSERT_TRUE(without_waves.ok()) << without_waves.status();
   EXPECT_FALSE(without_waves->input.tracing_ns.has_value());
   EXPECT_TRUE(Says(without_waves->unmeasured, "number of waves"));
+}
+
+TEST(LadderFiguresTest, TheTimeIsNoFurtherOffThanTracingIsLong) {
+  const auto machine = ReadMachineFile(std::string(GX_SOURCE_DIR) + "/machines/NVIDIA_H200.pb");
+  ASSERT_TRUE(machine.ok()) << machine.status();
+  LadderFacts facts = Light();
+  facts.machine = &*machine;
+  facts.waves = 1;
+  const std::vector<double> sorted_ns(40, facts.time_ns);
+  const LadderLaunch launch;
+  LadderFigures figures;
+  const absl::Status status = FillFigures({facts, launch, sorted_ns}, &figures);
+  ASSERT_TRUE(status.ok()) << status;
+  const double tracing_ns = TracingNs(*FitTracingCost(*machine), 1, facts.shape);
+  ASSERT_LT(tracing_ns, FitTracingCost(*machine)->error_ns);
+  EXPECT_NEAR(figures.time_interval_ns->low, facts.time_ns - tracing_ns, 1e-6);
+  EXPECT_NEAR(figures.time_interval_ns->high, facts.time_ns + tracing_ns, 1e-6);
 }
 
 TEST(LadderInputTest, TheClockOfTheTimedLaunchesIsTheSignaturesOwn) {
