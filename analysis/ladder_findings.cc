@@ -25,6 +25,8 @@ constexpr double kWorthALine = 0.05;
 constexpr double kAtRoof = 0.9;
 // An unexplained share that is a finding by itself.
 constexpr double kMuchUnexplained = 0.2;
+// How far off the clock of timed launches may be, as a factor (signature_clock.h).
+constexpr double kClockError = 1.03;
 // A change that saves less is worth nothing.
 constexpr double kNothing = 0.01;
 
@@ -96,8 +98,11 @@ class Finder {
 
   void AddViolation() {
     const model::Violation& violation = *of_.ladder.violation;
-    const bool certain = of_.intervals.has_value() && of_.intervals->violation_is_certain;
     const std::optional<model::RungValue>& rung = of_.ladder.rungs.at(violation.rung);
+    const bool needs_clock = violation.rung == Rung::kClock || violation.rung == Rung::kBusiest;
+    const double longest_ns = of_.time_interval_ns.has_value() ? of_.time_interval_ns->high : of_.ladder.time_ns;
+    const bool certain = of_.intervals.has_value() && of_.intervals->violation_is_certain &&
+                         (!needs_clock || rung->ns / kClockError > longest_ns);
     std::string binding;
     if (rung->binding.has_value()) binding = absl::StrCat(" (", model::ResourceName(*rung->binding), ")");
     Add("ladder.violation",

@@ -92,6 +92,23 @@ TEST(LadderFindingsTest, ABrokenBoundIsAllThatIsSaid) {
   EXPECT_THAT(findings[0].text, HasSubstr("above the time, which cannot be"));
 }
 
+TEST(LadderFindingsTest, ABoundWithinTheErrorOfTheClockIsNotCertainlyBroken) {
+  for (const bool certain : {false, true}) {
+    Case one = Bound(1000);
+    const double ns = certain ? 9950 : 9600;
+    one.evidence.input.resources = {
+        {.kind = ResourceKind::kIssue, .on_sm_clock = true, .useful_ns = ns, .work_ns = ns, .busiest_ns = ns}};
+    one.evidence.input.clocks.timed_hz = 1.9e9;
+    LadderFigures figures;
+    figures.ladder = *model::ComputeLadder(one.evidence.input);
+    figures.intervals.emplace().violation_is_certain = true;
+    const auto findings = LadderFindings({one.facts, one.evidence, one.launch, 10}, figures);
+    ASSERT_THAT(findings, SizeIs(1));
+    EXPECT_EQ(findings[0].id, "ladder.violation");
+    EXPECT_THAT(findings[0].text, HasSubstr(certain ? "whatever samples and timings" : "it may be none"));
+  }
+}
+
 TEST(LadderFindingsTest, NothingIsSaidOfASmallTermOrWithoutCounts) {
   EXPECT_THAT(FindingsOf(Bound(8500)), IsEmpty());
   Case uncounted = Bound(8500);
