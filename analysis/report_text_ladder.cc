@@ -529,8 +529,15 @@ void WriteRanked(const LadderSection& section, TextWriter* out) {
   if (!lines.empty()) out->Line("  what ifs of the run, by time saved");
   WriteLines("", Shown(lines, kShownRanked), out);
   lines.clear();
+  bool counting_is_advised = false;
   for (const RankedFinding& ranked : section.findings) {
-    lines.push_back(absl::StrCat(name(ranked.row), FindingText(section.rows[ranked.row].findings[ranked.finding])));
+    LadderFinding finding = section.rows[ranked.row].findings[ranked.finding];
+    // What to count is said of the first kernel that lacks it.
+    if (finding.id == "ladder.unexplained" && !finding.advice.empty()) {
+      if (counting_is_advised) finding.advice.clear();
+      counting_is_advised = true;
+    }
+    lines.push_back(absl::StrCat(name(ranked.row), FindingText(finding)));
   }
   if (!lines.empty()) out->Line("  findings of the run, most valuable first");
   WriteLines("", Shown(lines, kShownRanked), out);
