@@ -91,7 +91,8 @@ TEST(LadderEvidenceTest, AMetricOfSeveralGroupsIsThatOfTheTermsOwn) {
   constexpr auto kLatency = static_cast<size_t>(model::TermKind::kLatency);
   ladder.terms[kLatency] = {10, model::TermClass::kModelled};
   for (const TermEvidence& evidence : LadderTermEvidence(facts, ladder)[kLatency]) {
-    if (evidence.source == "sm__warps_active.sum") EXPECT_EQ(evidence.group, "st1");
+    if (evidence.source != "sm__warps_active.sum") continue;
+    EXPECT_EQ(evidence.group, "st1");
   }
   EXPECT_EQ(LadderTermEvidence(facts, ladder)[kLatency][3].source, "sm__warps_active.sum");
 }
