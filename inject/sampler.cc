@@ -106,6 +106,7 @@ void Sampler::Run() {
 void Sampler::LetGo() noexcept {
   parts_.watchdog->TurnOff();
   parts_.launches->Forbid();
+  parts_.launches->CountLaunches(false);
   (void)parts_.launches->Disarm(0);
   if (hold_ticket_ != 0) Resume();
   Stats().Add(StatId::kCounterSessionsFailed);
@@ -271,7 +272,10 @@ uint64_t Sampler::StepOnce() {
     const std::optional<bool> prepared = Prepare(*device_id);
     if (!prepared) return now_ns + kReplayWaitSleepNs;
     stage_ = *prepared ? Stage::kSampling : Stage::kOff;
-    if (stage_ == Stage::kOff && parts_.replay != nullptr) parts_.replay->GiveUp();
+    if (stage_ == Stage::kOff) {
+      parts_.launches->CountLaunches(false);
+      if (parts_.replay != nullptr) parts_.replay->GiveUp();
+    }
     return now_ns;
   }
   if (parts_.watchdog->off() || parts_.deny->exhausted()) {
