@@ -310,6 +310,7 @@ TEST_F(SamplerTest, AWindowOpensTakesItsSamplesAndCloses) {
   ASSERT_TRUE(EventuallyIn(WindowKind::kTiming)) << "nothing is lacking";
   EXPECT_NE(TheFakeCupti().enabled_kinds_mask.load(), 0u);
   ASSERT_TRUE(Eventually([&] { return !launches_.armed() && fake_.OpenObjects() == 0; }));
+  EXPECT_FALSE(launches_.wants_launches()) << "they are counted until the first window";
   const auto packet = Written();
   EXPECT_EQ(driver_.EventsLiving(), 1) << "the one for asking the context";
   EXPECT_EQ(fake_.HostObjects(), 0u);
@@ -763,6 +764,7 @@ TEST_F(SamplerTest, AMissingLibraryIsTold) {
   LoadProblem() = "no hardware counters: nothing there";
   StartTimed();
   ASSERT_TRUE(Eventually([&] { return Stats().Get(StatId::kCounterUnsupported) == 1; }));
+  EXPECT_TRUE(Eventually([&] { return !launches_.wants_launches(); })) << "nothing will be counted";
   ExpectOff(Written(), Access::STATE_NO_LIBRARY, "nothing there");
 }
 
@@ -778,6 +780,7 @@ TEST_F(SamplerTest, ARefusalAtTheStartIsToldAndEndsSamplingButNotTracing) {
   StartTimed();
   ASSERT_TRUE(Eventually([&] { return Stats().Get(StatId::kCounterPermissionRefused) == 1; }));
   ASSERT_TRUE(EventuallyIn(WindowKind::kTiming));
+  EXPECT_TRUE(Eventually([&] { return !launches_.wants_launches(); })) << "nothing will be counted";
   const auto packet = Written();
   ExpectOff(packet, Access::STATE_NOT_PERMITTED, "RmProfilingAdminOnly");
   EXPECT_EQ(packet.counter_access(0).cupti_result(), static_cast<uint64_t>(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES));
