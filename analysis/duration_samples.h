@@ -41,8 +41,8 @@ class DurationSamples {
 
   // Of several groups taken together. A sampled group's samples stand for all of that group.
   static DurationSummary Summarise(std::span<const DurationSamples* const> groups);
-  // Of several groups taken together, ascending: all durations where there are at most `max_count` (above 0), else those
-  // at positions (i + 1/2) / max_count of the sorted ones, each of which stands for as many of them.
+  // Of several groups taken together, ascending: all durations where there are at most `max_count` (above 0), else
+  // those at positions (i + 1/2) / max_count of the sorted ones, each of which stands for as many of them.
   static std::vector<uint64_t> Pick(std::span<const DurationSamples* const> groups, size_t max_count);
 
  private:
