@@ -11,10 +11,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "tests/fakes/probe_counters.h"
 
 namespace {
+
+void Finish();
 
 int output = -1;
 void* library = nullptr;
@@ -55,8 +58,12 @@ void OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const v
            api.symbolName == nullptr ? "-" : api.symbolName,
            static_cast<int>(*api.correlationData == api.correlationId * 3ull),
            is_exit ? static_cast<int>(*static_cast<CUresult*>(api.functionReturnValue)) : 0);
-    if (!is_exit && gx::fakes::ProbeCountersWanted())
+    if (!is_exit && gx::fakes::ProbeCountersWanted()) {
       gx::fakes::ProbePush(library, api.context, api.symbolName, Report);
+      // Its own end comes before that of what the first session made.
+      static const int registered = atexit(Finish);
+      if (registered != 0) Report("atexit failed\n");
+    }
   } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
     Report("resource id=%u\n", id);
   }
@@ -85,6 +92,8 @@ void OnBufferCompleted(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t vali
 }
 
 void Finish() {
+  static bool finished = false;
+  if (std::exchange(finished, true)) return;
   if (gx::fakes::ProbeCountersWanted()) gx::fakes::ProbeFinishCounters(Report);
   if (table.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != CUPTI_SUCCESS) return;
   size_t dropped = 0;
