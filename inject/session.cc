@@ -352,8 +352,9 @@ void RunWatch(Session& session) {
   uint32_t seen = sampling.watch_wake.count();
   while (!sampling.watch_ends.load(std::memory_order_acquire)) {
     sampling.sampler.Watch();
-    const bool building = sampling.watchdog.building() && !AtExit().exhausted();
+    // First: a call that begins after it ends the wait below.
     const uint32_t now_seen = sampling.watch_wake.count();
+    const bool building = sampling.watchdog.building() && !AtExit().exhausted();
     if (building || was_building || now_seen != seen) (void)AtExit().Renew();
     was_building = building;
     seen = now_seen;
@@ -763,7 +764,8 @@ void StartSession() {
   g_state.compare_exchange_strong(starting, State::kCapturing);
   session.router.EnableCallbacks(session.subscriber, session.sampling.on);
   if (!starts_off) session.recording.Switch(true);
-  (void)AtExit().Renew();
+  // Not by Renew, which a fork of another thread may put off.
+  std::atexit(OnExit);
   if (session.config.yield) WatchForOtherClients();
   LogStart("gpuexec %s records to %s (CUPTI %s at %s)", kVersion, session.config.output.c_str(),
            CuptiVersionText(session.cupti.version).c_str(), session.cupti.path.c_str());
