@@ -195,7 +195,7 @@ constexpr LadderExplanation kFactors[] = {
      "Work sorted so that warps take one path, predication of short branches, tails handled apart."},
     {"write-back excess", "write_back", "DRAM was written more than the kernel stores.",
      "DRAM bytes written - bytes stored", kOfWriteBack,
-     "Below twice the size of L2 it may be what launches before wrote.",
+     "Below twice the size of L2 it may be what launches before wrote; more than 32 bytes for each stored byte is.",
      "Whole sectors written at once; streaming stores."},
 };
 static_assert(std::size(kFactors) == model::kExcessFactorCount);

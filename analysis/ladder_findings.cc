@@ -170,10 +170,16 @@ class Finder {
     for (const model::ExcessShare& share : of_.excess->shares) {
       if (Share(share.ns) < kWorthALine) continue;
       const LadderExplanation& words = ExplanationOf(share.factor);
+      const bool of_others =
+          share.factor == ExcessFactor::kWriteBack &&
+          !model::WriteBackMayBeOwn(in_.evidence.counted->dram_write_bytes, in_.evidence.requested->stored_bytes);
       Add(absl::StrCat("ladder.excess.", words.key),
           absl::StrCat(words.word, ": ", ExcessEvidence(share.factor), "; ", FormatNs(share.ns), ", ",
                        Percent(Share(share.ns)), " of the time"),
-          words.cure, WhatIf(kChanges[static_cast<size_t>(share.factor)]));
+          of_others
+              ? "what launches before left in L2 is written back meanwhile; no change of this kernel's code by itself"
+              : words.cure,
+          of_others ? nullptr : WhatIf(kChanges[static_cast<size_t>(share.factor)]));
     }
   }
 

@@ -125,7 +125,8 @@ class Asker {
       AddWithout("no_divergence", "all 32 lanes work in every instruction", ExcessFactor::kDivergence,
                  UncontendedUndiverged(requested));
     }
-    if (Has(ExcessFactor::kWriteBack)) {
+    if (Has(ExcessFactor::kWriteBack) &&
+        model::WriteBackMayBeOwn(evidence_.counted->dram_write_bytes, requested.stored_bytes)) {
       AddWithout("no_write_back_excess", "DRAM is written no more than the kernel stores", ExcessFactor::kWriteBack);
     }
   }

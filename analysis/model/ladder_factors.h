@@ -101,6 +101,12 @@ struct UsefulRatios {
 
 [[nodiscard]] absl::Status CheckWork(const CountedWork& counted, const RequestedWork& requested);
 
+// Whether so much may be written to DRAM for a launch's own stores: each byte makes at most its sector of 32 bytes
+// dirty. More than that was left in L2 by launches before.
+inline bool WriteBackMayBeOwn(double dram_write_bytes, double stored_bytes) noexcept {
+  return dram_write_bytes <= 32 * stored_bytes;
+}
+
 // Counts without the factors of the set. The input is taken as checked.
 CountedWork WorkWithout(const CountedWork& counted, const RequestedWork& requested, FactorSet removed) noexcept;
 UsefulRatios RatiosWithout(const CountedWork& counted, const RequestedWork& requested, FactorSet removed) noexcept;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,34 @@ TEST(LadderFindingsTest, ARoofOfOneBusyInstanceIsCuredBySpreadingItsWork) {
   ASSERT_FALSE(findings.empty());
   EXPECT_EQ(findings[0].id, "ladder.at_roof");
   EXPECT_THAT(findings[0].advice, HasSubstr("work spread evenly"));
+}
+
+// A reduction that stores 4 KB, while 25 MB of the launches before are written back.
+TEST(LadderFindingsTest, WhatOthersLeftInL2IsNothingThatThisKernelCanSave) {
+  for (const double stored_bytes : {4e3, 2e7}) {
+    Case one = Bound(9000);
+    one.evidence.input.resources = {
+        {.kind = ResourceKind::kDram, .on_sm_clock = false, .useful_ns = 5000, .work_ns = 9000, .busiest_ns = 9000}};
+    one.evidence.counted = model::CountedWork{.dram_read_bytes = 2e7, .dram_write_bytes = 25e6};
+    one.evidence.requested = model::RequestedWork{.requested_read_bytes = 2e7, .stored_bytes = stored_bytes};
+    one.evidence.excess =
+        model::Excess{.ns = 4000, .shares = {{.factor = model::ExcessFactor::kWriteBack, .ns = 4000, .solo_ns = 4000}}};
+    const auto ladder = model::ComputeLadder(one.evidence.input);
+    ASSERT_TRUE(ladder.ok()) << ladder.status();
+    LadderFigures figures;
+    figures.ladder = *ladder;
+    figures.excess = one.evidence.excess;
+    figures.what_ifs = LadderWhatIfs(one.evidence, *ladder, one.launch, 10);
+    const auto findings = LadderFindings({one.facts, one.evidence, one.launch, 10}, figures);
+    const auto found = std::find_if(findings.begin(), findings.end(), [](const LadderFinding& finding) {
+      return finding.id == "ladder.excess.write_back";
+    });
+    ASSERT_NE(found, findings.end());
+    const bool own = stored_bytes > 1e6;
+    EXPECT_THAT(found->advice, HasSubstr(own ? "streaming stores" : "launches before left in L2"));
+    EXPECT_EQ(found->saved_run_ns.has_value(), own);
+    EXPECT_EQ(FindWhatIf(figures.what_ifs, "no_write_back_excess") != nullptr, own);
+  }
 }
 
 TEST(LadderFindingsTest, UnevenWorkIsToBeSpreadOverWhatIsUneven) {
