@@ -14,6 +14,7 @@
 #include "analysis/report_builder.h"
 #include "analysis/report_text.h"
 #include "analysis/trace_importer.h"
+#include "tests/support/kernel_packets.h"
 #include "tests/support/textproto.h"
 
 namespace gx::analysis {
@@ -21,6 +22,7 @@ namespace {
 
 using gpuexec::v1::Manifest;
 using gx::testing::FromText;
+using ::gx::testing::KernelPackets;
 using ::gx::testing::PacketFromText;
 using ::testing::Contains;
 using ::testing::HasSubstr;
@@ -55,22 +57,6 @@ constexpr char kSamples[] = R"(counter_batch { count: 1 group_iid: 1 session_id:
   base_enter_monotonic_ns: 5500000 enter_delta: 0 signature_iid: 1 metric_count: 8
   integer_value: [200000, 1000000000, 4096, 0, 1024, 1000, 1000, 200000] })";
 
-std::string Kernels(int signature, int count, int first_id) {
-  std::string launches =
-      absl::StrCat("launch_batch { count: ", count, " window_id: 1 base_enter_monotonic_ns: ", first_id * 10000,
-                   " base_correlation_id: ", first_id, " track_iid: 1 ");
-  std::string kernels =
-      absl::StrCat("kernel_batch { count: ", count, " timing: TIMING_COMPLETE base_start_ns: ", first_id * 10000 + 2000,
-                   " start_unit_ns: 1 duration_unit_ns: 1 base_correlation_id: ", first_id, " track_iid: 1 ");
-  for (int i = 0; i < count; ++i) {
-    absl::StrAppend(&launches, "enter_delta: ", i == 0 ? 0 : 10000, " correlation_delta: ", i == 0 ? 0 : 1,
-                    " signature_iid: ", signature, " ");
-    absl::StrAppend(&kernels, "start_delta: ", i == 0 ? 0 : 10000, " duration_delta: ", i == 0 ? 4000 : 0,
-                    " correlation_delta: ", i == 0 ? 0 : 1, " attributes_iid: ", signature, " ");
-  }
-  return launches + "} " + kernels + "}";
-}
-
 std::vector<TraceModel> Models(const std::vector<std::string>& packets) {
   TraceImporter importer({});
   importer.Import(PacketFromText(kDefinitions));
@@ -81,8 +67,8 @@ std::vector<TraceModel> Models(const std::vector<std::string>& packets) {
   return models;
 }
 
-std::vector<TraceModel> OneShape() { return Models({Kernels(1, 40, 1), kSamples}); }
-std::vector<TraceModel> TwoShapes() { return Models({Kernels(1, 40, 1), Kernels(2, 30, 100), kSamples}); }
+std::vector<TraceModel> OneShape() { return Models({KernelPackets(1, 40, 1), kSamples}); }
+std::vector<TraceModel> TwoShapes() { return Models({KernelPackets(1, 40, 1), KernelPackets(2, 30, 100), kSamples}); }
 
 absl::StatusOr<ManifestBounds> Bounds(const std::string& manifest, const std::vector<TraceModel>& models,
                                       const std::string& kernel = "gemm") {
@@ -141,8 +127,8 @@ TEST(ManifestBoundTest, IsTheFirstRungOfTheLadderAndItsGapIsATerm) {
 // Half of the launches at 4,000 ns, half at 8,000 ns.
 TEST(ManifestBoundTest, IsNoBoundOfLaunchesThatDifferInWork) {
   const std::string longer =
-      absl::StrReplaceAll(Kernels(1, 40, 100), {{"duration_delta: 4000", "duration_delta: 8000"}});
-  const std::vector<TraceModel> models = Models({Kernels(1, 40, 1), longer, kSamples});
+      absl::StrReplaceAll(KernelPackets(1, 40, 100), {{"duration_delta: 4000", "duration_delta: 8000"}});
+  const std::vector<TraceModel> models = Models({KernelPackets(1, 40, 1), longer, kSamples});
   ReportRequest request;
   request.ladder_machines.emplace();
   request.manifest_bounds = *Bounds(kHalf, models);

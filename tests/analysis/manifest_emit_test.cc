@@ -14,6 +14,7 @@
 #include "analysis/manifest_bound.h"
 #include "analysis/name_filter.h"
 #include "analysis/trace_importer.h"
+#include "tests/support/kernel_packets.h"
 #include "tests/support/textproto.h"
 
 namespace gx::analysis {
@@ -21,6 +22,7 @@ namespace {
 
 namespace v1 = gpuexec::v1;
 using gx::testing::FromText;
+using ::gx::testing::KernelPackets;
 using ::gx::testing::PacketFromText;
 using ::testing::Contains;
 using ::testing::HasSubstr;
@@ -57,22 +59,6 @@ constexpr char kSamples[] = R"(counter_batch { count: 1 group_iid: 1 session_id:
   base_enter_monotonic_ns: 5500000 enter_delta: 0 signature_iid: 1 metric_count: 5
   integer_value: [200000, 1000000000, 4096, 1920000, 6000] })";
 
-std::string Kernels(int count) {
-  std::string launches =
-      absl::StrCat("launch_batch { count: ", count,
-                   " window_id: 1 base_enter_monotonic_ns: 10000 base_correlation_id: 1 track_iid: 1 ");
-  std::string kernels = absl::StrCat("kernel_batch { count: ", count,
-                                     " timing: TIMING_COMPLETE base_start_ns: 12000 start_unit_ns: 1 "
-                                     "duration_unit_ns: 1 base_correlation_id: 1 track_iid: 1 ");
-  for (int i = 0; i < count; ++i) {
-    absl::StrAppend(&launches, "enter_delta: ", i == 0 ? 0 : 10000, " correlation_delta: ", i == 0 ? 0 : 1,
-                    " signature_iid: 1 ");
-    absl::StrAppend(&kernels, "start_delta: ", i == 0 ? 0 : 10000, " duration_delta: ", i == 0 ? 4000 : 0,
-                    " correlation_delta: ", i == 0 ? 0 : 1, " attributes_iid: 1 ");
-  }
-  return launches + "} " + kernels + "}";
-}
-
 class ManifestEmitTest : public ::testing::Test {
  protected:
   EmittedKernel Emit(const std::vector<std::string>& packets) {
@@ -91,7 +77,7 @@ class ManifestEmitTest : public ::testing::Test {
 };
 
 TEST_F(ManifestEmitTest, HoldsLaunchDeviceWorkSamplesAndCounters) {
-  const EmittedKernel emitted = Emit({Kernels(40), kSamples});
+  const EmittedKernel emitted = Emit({KernelPackets(1, 40), kSamples});
   const v1::Manifest& manifest = emitted.manifest;
   EXPECT_EQ(manifest.case_id(), "gemm-grid-70x1x1-block-256x1x1");
   EXPECT_EQ(manifest.machine().gpu_model(), "GPU");
@@ -115,7 +101,7 @@ TEST_F(ManifestEmitTest, HoldsLaunchDeviceWorkSamplesAndCounters) {
 }
 
 TEST_F(ManifestEmitTest, TheManifestIsTakenAsItIs) {
-  const EmittedKernel emitted = Emit({Kernels(40), kSamples});
+  const EmittedKernel emitted = Emit({KernelPackets(1, 40), kSamples});
   const v1::Manifest read = FromText<v1::Manifest>(ManifestText(emitted));
   const v1::ModelReport report = BuildModelReport(read, {});
   for (const v1::Fault& fault : report.fault()) ADD_FAILURE() << fault.where() << ": " << fault.text();
@@ -130,7 +116,7 @@ TEST_F(ManifestEmitTest, TheManifestIsTakenAsItIs) {
 }
 
 TEST_F(ManifestEmitTest, TheObservationLacksOnlyWhatNoTraceKnows) {
-  const EmittedKernel emitted = Emit({Kernels(40), kSamples});
+  const EmittedKernel emitted = Emit({KernelPackets(1, 40), kSamples});
   v1::Manifest manifest = FromText<v1::Manifest>(ManifestText(emitted));
   v1::Observation observation = FromText<v1::Observation>(ObservationText(emitted));
   const v1::ModelReport refused = BuildModelReport(manifest, {.observation = &observation});
@@ -156,7 +142,7 @@ TEST_F(ManifestEmitTest, TheObservationLacksOnlyWhatNoTraceKnows) {
 }
 
 TEST_F(ManifestEmitTest, WhatIsNotKnownIsLeftOutAndNoted) {
-  const EmittedKernel emitted = Emit({Kernels(10)});
+  const EmittedKernel emitted = Emit({KernelPackets(1, 10)});
   EXPECT_THAT(emitted.manifest.roofline(), IsEmpty());
   EXPECT_FALSE(emitted.manifest.has_expected());
   EXPECT_THAT(emitted.manifest_notes, Contains(HasSubstr("dram__bytes.sum was not counted")));

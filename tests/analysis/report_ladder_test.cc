@@ -15,11 +15,13 @@
 #include "analysis/report_builder.h"
 #include "analysis/report_text.h"
 #include "analysis/trace_importer.h"
+#include "tests/support/kernel_packets.h"
 #include "tests/support/textproto.h"
 
 namespace gx::analysis {
 namespace {
 
+using ::gx::testing::KernelPackets;
 using ::gx::testing::PacketFromText;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -49,23 +51,6 @@ constexpr char kClocks[] = "window_clocks { window_id: 1 device_id: 0 sm_clock_h
 constexpr char kSamples[] = R"(counter_batch { count: 1 group_iid: 1 session_id: 1 window_id: 2
   base_enter_monotonic_ns: 5500000 enter_delta: 0 signature_iid: 1 metric_count: 3 integer_value: [80000, 5800, 6000] })";
 
-// `count` launches of 4,000 ns each, 10 us apart.
-std::string Kernels(int signature, int count, int first_id) {
-  std::string launches =
-      absl::StrCat("launch_batch { count: ", count, " window_id: 1 base_enter_monotonic_ns: ", first_id * 10000,
-                   " base_correlation_id: ", first_id, " track_iid: 1 ");
-  std::string kernels =
-      absl::StrCat("kernel_batch { count: ", count, " timing: TIMING_COMPLETE base_start_ns: ", first_id * 10000 + 2000,
-                   " start_unit_ns: 1 duration_unit_ns: 1 ", "base_correlation_id: ", first_id, " track_iid: 1 ");
-  for (int i = 0; i < count; ++i) {
-    absl::StrAppend(&launches, "enter_delta: ", i == 0 ? 0 : 10000, " correlation_delta: ", i == 0 ? 0 : 1,
-                    " signature_iid: ", signature, " ");
-    absl::StrAppend(&kernels, "start_delta: ", i == 0 ? 0 : 10000, " duration_delta: ", i == 0 ? 4000 : 0,
-                    " correlation_delta: ", i == 0 ? 0 : 1, " attributes_iid: ", signature, " ");
-  }
-  return launches + "} " + kernels + "}";
-}
-
 Report ReportOf(const std::vector<std::string>& packets, ReportRequest request = {}) {
   TraceImporter importer({});
   importer.Import(PacketFromText(kDefinitions));
@@ -80,7 +65,7 @@ Report ReportOf(const std::vector<std::string>& packets, ReportRequest request =
 std::string LadderText(const Report& report) { return ReportText(report, {.sections = {Section::kLadder}}); }
 
 TEST(ReportLadderTest, TermsOfASignatureSumToItsTime) {
-  const Report report = ReportOf({Kernels(1, 40, 1), kClocks, kSamples});
+  const Report report = ReportOf({KernelPackets(1, 40, 1), kClocks, kSamples});
   ASSERT_THAT(report.ladders, SizeIs(1));
   ASSERT_THAT(report.ladders[0].rows, SizeIs(1));
   const LadderRow& row = report.ladders[0].rows[0];
@@ -98,26 +83,26 @@ TEST(ReportLadderTest, TermsOfASignatureSumToItsTime) {
 }
 
 TEST(ReportLadderTest, WithoutAClockOfTheTimingsItIsTakenAsTheMaximum) {
-  const Report report = ReportOf({Kernels(1, 40, 1), kSamples});
+  const Report report = ReportOf({KernelPackets(1, 40, 1), kSamples});
   ASSERT_THAT(report.ladders[0].rows, SizeIs(1));
   EXPECT_DOUBLE_EQ(report.ladders[0].rows[0].ladder.rungs.Ns(model::Rung::kClock), 1000);
   EXPECT_THAT(LadderText(report), HasSubstr("clock unmeasured"));
 }
 
 TEST(ReportLadderTest, FewCleanTimingsAndMissingSamplesGiveNone) {
-  const Report few = ReportOf({Kernels(1, 15, 1), kClocks, kSamples});
+  const Report few = ReportOf({KernelPackets(1, 15, 1), kClocks, kSamples});
   EXPECT_THAT(few.ladders[0].rows, IsEmpty());
   EXPECT_EQ(few.ladders[0].few_clean_count, 1);
   EXPECT_THAT(LadderText(few), HasSubstr("no ladder: 1 signature with fewer than 20 clean timings"));
 
-  const Report uncounted = ReportOf({Kernels(1, 40, 1), kClocks});
+  const Report uncounted = ReportOf({KernelPackets(1, 40, 1), kClocks});
   EXPECT_THAT(uncounted.ladders[0].rows, IsEmpty());
   EXPECT_EQ(uncounted.ladders[0].uncounted_count, 1);
   EXPECT_THAT(LadderText(uncounted), HasSubstr("no ladder: 1 signature without a counter sample"));
 }
 
 TEST(ReportLadderTest, CommunicationHasNoResources) {
-  const Report report = ReportOf({Kernels(2, 40, 1), kClocks});
+  const Report report = ReportOf({KernelPackets(2, 40, 1), kClocks});
   ASSERT_THAT(report.ladders[0].rows, SizeIs(1));
   EXPECT_FALSE(report.ladders[0].rows[0].ladder.rungs.at(model::Rung::kWork).has_value());
   EXPECT_THAT(LadderText(report), HasSubstr("communication: its time is waiting for others"));
@@ -126,7 +111,7 @@ TEST(ReportLadderTest, CommunicationHasNoResources) {
 TEST(ReportLadderTest, ATimeBelowARungIsAViolationAndEndsTheLadder) {
   std::string samples = kSamples;
   samples.replace(samples.find("80000"), 5, "400000");
-  const Report report = ReportOf({Kernels(1, 40, 1), kClocks, samples});
+  const Report report = ReportOf({KernelPackets(1, 40, 1), kClocks, samples});
   ASSERT_THAT(report.ladders[0].rows, SizeIs(1));
   const LadderRow& row = report.ladders[0].rows[0];
   ASSERT_TRUE(row.ladder.violation.has_value());
@@ -139,7 +124,7 @@ TEST(ReportLadderTest, NamesOfTheTraceArePrintable) {
       R"(counter_group { iid: 2 name: "t" kind: KIND_TENSOR metric: ["sm__ops_path_tensor_\033x.sum"] })";
   const std::string samples = R"(counter_batch { count: 1 group_iid: 2 session_id: 2 window_id: 2
     base_enter_monotonic_ns: 5600000 enter_delta: 0 signature_iid: 1 metric_count: 1 integer_value: [5] })";
-  const Report report = ReportOf({Kernels(1, 40, 1), kClocks, kSamples, group, samples});
+  const Report report = ReportOf({KernelPackets(1, 40, 1), kClocks, kSamples, group, samples});
   ASSERT_THAT(report.ladders[0].rows, SizeIs(1));
   const std::string text = LadderText(report);
   EXPECT_THAT(text, HasSubstr("no peak of sm__ops_path_tensor_"));
@@ -149,7 +134,7 @@ TEST(ReportLadderTest, NamesOfTheTraceArePrintable) {
 TEST(ReportLadderTest, TheFilterChoosesSignatures) {
   ReportRequest request;
   request.filter = *NameFilter::Compile("nccl");
-  const Report report = ReportOf({Kernels(1, 40, 1), Kernels(2, 40, 100), kClocks, kSamples}, request);
+  const Report report = ReportOf({KernelPackets(1, 40, 1), KernelPackets(2, 40, 100), kClocks, kSamples}, request);
   ASSERT_THAT(report.ladders[0].rows, SizeIs(1));
   EXPECT_EQ(report.ladders[0].rows[0].full_name, "ncclKernel");
 }
@@ -165,7 +150,7 @@ TEST(ReportLadderTest, WithoutARequestThereIsNone) {
 }
 
 TEST(ReportLadderTest, TheDefaultTextHasTheRunATableAndBars) {
-  const std::string text = ReportText(ReportOf({Kernels(1, 40, 1), kClocks, kSamples}), {});
+  const std::string text = ReportText(ReportOf({KernelPackets(1, 40, 1), kClocks, kSamples}), {});
   EXPECT_THAT(text, HasSubstr("explained         160 us of kernel time, 100.0 % of all, has a ladder"));
   EXPECT_THAT(text, HasSubstr("largest term above"));
   EXPECT_THAT(text, HasSubstr("|##########  "));
@@ -174,13 +159,13 @@ TEST(ReportLadderTest, TheDefaultTextHasTheRunATableAndBars) {
 }
 
 TEST(ReportLadderTest, WithoutCountersTheDefaultTextSaysSoInOneLine) {
-  const std::string text = ReportText(ReportOf({Kernels(1, 40, 1)}), {});
+  const std::string text = ReportText(ReportOf({KernelPackets(1, 40, 1)}), {});
   EXPECT_THAT(text,
               HasSubstr("LADDER\n  none: no counters were sampled, so what bounds a kernel's time is unmeasured\n"));
 }
 
 TEST(ReportLadderTest, TermsNameTheirMetricsGroupWindowsAndSamples) {
-  const Report report = ReportOf({Kernels(1, 40, 1), kClocks, kSamples});
+  const Report report = ReportOf({KernelPackets(1, 40, 1), kClocks, kSamples});
   const LadderRow& row = report.ladders[0].rows[0];
   const auto& work = row.evidence[static_cast<size_t>(model::TermKind::kWork)];
   ASSERT_THAT(work, SizeIs(1));
@@ -198,11 +183,11 @@ TEST(ReportLadderTest, TermsNameTheirMetricsGroupWindowsAndSamples) {
 
 TEST(ReportLadderTest, WhatWasMeasuredAsNothingIsNotCalledUnmeasured) {
   const std::string even = absl::StrReplaceAll(kSamples, {{"5800", "6000"}});
-  EXPECT_THAT(LadderText(ReportOf({Kernels(1, 40, 1), kClocks, even})), HasSubstr("0 ns of what is measured"));
+  EXPECT_THAT(LadderText(ReportOf({KernelPackets(1, 40, 1), kClocks, even})), HasSubstr("0 ns of what is measured"));
 }
 
 TEST(ReportLadderTest, TheRunSumsTermsOverAllLaunches) {
-  const Report report = ReportOf({Kernels(1, 40, 1), kClocks, kSamples});
+  const Report report = ReportOf({KernelPackets(1, 40, 1), kClocks, kSamples});
   const LadderRun& run = report.ladders[0].run;
   EXPECT_EQ(run.ladder_ns, 160000);
   EXPECT_DOUBLE_EQ(std::accumulate(run.terms_ns.begin(), run.terms_ns.end(), 0.0), 160000);
@@ -217,12 +202,12 @@ TEST(ReportLadderTest, TheRunSumsTermsOverAllLaunches) {
 
 TEST(ReportLadderTest, DurationsWithModesGiveALadderEachAndSamplesJoinTheirOwn) {
   // 40 launches of 4,000 ns, 40 of 16,000; the sample's 6,000 cycles are of the shorter ones.
-  std::string longer = Kernels(1, 40, 100);
+  std::string longer = KernelPackets(1, 40, 100);
   for (size_t at = longer.find("duration_delta: 4000"); at != std::string::npos;
        at = longer.find("duration_delta: 4000")) {
     longer.replace(at, 20, "duration_delta: 9000");
   }
-  const Report report = ReportOf({Kernels(1, 40, 1), longer, kClocks, kSamples});
+  const Report report = ReportOf({KernelPackets(1, 40, 1), longer, kClocks, kSamples});
   ASSERT_THAT(report.ladders[0].rows, SizeIs(1));
   const LadderRow& row = report.ladders[0].rows[0];
   ASSERT_THAT(row.modes, SizeIs(2));

@@ -16,12 +16,14 @@
 #include "analysis/trace_importer.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
+#include "tests/support/kernel_packets.h"
 #include "tests/support/textproto.h"
 
 namespace gx::analysis {
 namespace {
 
 namespace pb = gpuexec::v1;
+using ::gx::testing::KernelPackets;
 using ::gx::testing::PacketFromText;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -61,23 +63,6 @@ std::string Samples(int signature, int count) {
     absl::StrAppend(&text, "integer_value: [", i == 0 ? "80000, 5800, 6000, 4096" : "0, 0, 0, 0", "] ");
   }
   return text + "}";
-}
-
-// `count` launches of "first", 4,000 ns each and longer by one ns for each one before.
-std::string Kernels(int count) {
-  std::string launches =
-      absl::StrCat("launch_batch { count: ", count,
-                   " window_id: 1 base_enter_monotonic_ns: 10000 base_correlation_id: 1 track_iid: 1 ");
-  std::string kernels = absl::StrCat("kernel_batch { count: ", count,
-                                     " timing: TIMING_COMPLETE base_start_ns: 12000 start_unit_ns: 1 "
-                                     "duration_unit_ns: 1 base_correlation_id: 1 track_iid: 1 ");
-  for (int i = 0; i < count; ++i) {
-    absl::StrAppend(&launches, "enter_delta: ", i == 0 ? 0 : 10000, " correlation_delta: ", i == 0 ? 0 : 1,
-                    " signature_iid: 1 ");
-    absl::StrAppend(&kernels, "start_delta: ", i == 0 ? 0 : 10000, " duration_delta: ", i == 0 ? 4000 : 1,
-                    " correlation_delta: ", i == 0 ? 0 : 1, " attributes_iid: 1 ");
-  }
-  return launches + "} " + kernels + "}";
 }
 
 pb::Report MessageOf(const std::vector<std::string>& packets, ReportRequest request = {}) {
@@ -134,7 +119,7 @@ void Unlabelled(const google::protobuf::Message& message, const std::string& whe
 }
 
 TEST(ReportProtoTest, EveryFigureIsUnderALabel) {
-  const pb::Report message = MessageOf({Kernels(40), Samples(1, 3), Samples(2, 1)});
+  const pb::Report message = MessageOf({KernelPackets(1, 40, 1, 1), Samples(1, 3), Samples(2, 1)});
   ASSERT_THAT(message.signature(), SizeIs(2));
   EXPECT_TRUE(message.signature(0).has_ladder());
   EXPECT_TRUE(message.signature(0).has_roofline());
@@ -145,7 +130,7 @@ TEST(ReportProtoTest, EveryFigureIsUnderALabel) {
 }
 
 TEST(ReportProtoTest, LabelsFollowWhereAFigureIsFrom) {
-  const pb::Report message = MessageOf({Kernels(40), Samples(1, 3)});
+  const pb::Report message = MessageOf({KernelPackets(1, 40, 1, 1), Samples(1, 3)});
   const pb::SignatureReport& signature = message.signature(0);
   EXPECT_EQ(signature.timing().label(), pb::CLAIM_LABEL_LOCALLY_MEASURED);
   EXPECT_EQ(signature.counter_group(0).label(), pb::CLAIM_LABEL_LOCALLY_MEASURED);
@@ -171,7 +156,7 @@ TEST(ReportProtoTest, OccupancyThatIsNotKnownIsUnmeasuredAndSaysWhy) {
 }
 
 TEST(ReportProtoTest, TermsOfALadderSumToItsTime) {
-  const pb::LadderReport ladder = MessageOf({Kernels(40), Samples(1, 3)}).signature(0).ladder();
+  const pb::LadderReport ladder = MessageOf({KernelPackets(1, 40, 1, 1), Samples(1, 3)}).signature(0).ladder();
   double sum_ns = 0;
   int64_t whole_ns = 0;
   for (const pb::LadderTermReport& term : ladder.term()) {
@@ -183,7 +168,7 @@ TEST(ReportProtoTest, TermsOfALadderSumToItsTime) {
 }
 
 TEST(ReportProtoTest, WithoutUsefulWorkThereIsNoBoundAndNoResidual) {
-  const pb::LadderReport ladder = MessageOf({Kernels(40), Samples(1, 3)}).signature(0).ladder();
+  const pb::LadderReport ladder = MessageOf({KernelPackets(1, 40, 1, 1), Samples(1, 3)}).signature(0).ladder();
   EXPECT_FALSE(ladder.has_lower_bound_ns());
   EXPECT_FALSE(ladder.has_bound_rung());
   EXPECT_FALSE(ladder.has_residual_ns());
@@ -313,7 +298,7 @@ TEST(ReportProtoTest, ARunIsExplainedUnderLabelsAndPointsAtItsSignatures) {
 }
 
 TEST(ReportProtoTest, OfManyDurationsSixtyFourStandForAll) {
-  const pb::TimingReport timing = MessageOf({Kernels(400)}).signature(0).timing();
+  const pb::TimingReport timing = MessageOf({KernelPackets(1, 400, 1, 1)}).signature(0).timing();
   EXPECT_EQ(timing.basis(), pb::TimingReport::BASIS_CLEAN);
   // Three are warm-up, the last one is next to a switch of windows.
   EXPECT_EQ(timing.population_count(), 396u);
@@ -324,13 +309,14 @@ TEST(ReportProtoTest, OfManyDurationsSixtyFourStandForAll) {
 }
 
 TEST(ReportProtoTest, OfManySamplesOfAGroupSixtyFourAreKept) {
-  const pb::CounterGroupReport group = MessageOf({Kernels(40), Samples(1, 90)}).signature(0).counter_group(0);
+  const pb::CounterGroupReport group =
+      MessageOf({KernelPackets(1, 40, 1, 1), Samples(1, 90)}).signature(0).counter_group(0);
   EXPECT_EQ(group.sample_count(), 90u);
   EXPECT_THAT(group.sample(), SizeIs(64));
 }
 
 TEST(ReportProtoTest, ASignatureThatWasOnlyCountedHasARowWithoutTimes) {
-  const pb::Report message = MessageOf({Kernels(40), Samples(2, 1)});
+  const pb::Report message = MessageOf({KernelPackets(1, 40, 1, 1), Samples(2, 1)});
   ASSERT_THAT(message.signature(), SizeIs(2));
   EXPECT_EQ(message.signature_count(), 2u);
   const pb::SignatureReport& counted = message.signature(1);
@@ -344,7 +330,7 @@ TEST(ReportProtoTest, ASignatureThatWasOnlyCountedHasARowWithoutTimes) {
 TEST(ReportProtoTest, AnotherGroupingStandsBesideTheSignatures) {
   ReportRequest request;
   request.grouping = Grouping{.signature = false, .stream = true};
-  const pb::Report message = MessageOf({Kernels(40)}, request);
+  const pb::Report message = MessageOf({KernelPackets(1, 40, 1, 1)}, request);
   EXPECT_THAT(message.view().grouping(), ElementsAre("stream"));
   ASSERT_THAT(message.signature(), SizeIs(1));
   EXPECT_EQ(message.signature(0).name(), "first");
