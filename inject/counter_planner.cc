@@ -363,6 +363,11 @@ class Planner {
         return;
       }
     }
+    if (spec.only_where_room) {
+      for (const Unit& unit : units)
+        DropUnit(unit, DropReason::kSeveralPasses, "needs a pass of its own here, which it is not worth");
+      return;
+    }
     PlanGroup(std::string(spec.name), spec.kind, BegunWith(spec), std::move(units), true);
   }
 

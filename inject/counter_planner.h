@@ -58,7 +58,7 @@ enum class DropReason : uint8_t {
   kRepeated,       // Was in the list before.
   kTooMany,        // Beyond kMaxRequestedMetrics.
   kDoesNotExist,   // On this chip.
-  kSeveralPasses,  // Needs more than one, even alone.
+  kSeveralPasses,  // Needs more than one, even alone; or one of its own, and is not worth it.
   kRefused,        // Exists, but CUPTI does not configure it.
   kNotAsked,       // The planner had used up its calls of the oracle.
 };

@@ -261,6 +261,10 @@ constexpr auto kIssue = std::to_array<CounterSpec>({
     {"smsp__warps_eligible", ".sum"},
     {"smsp__inst_issued", ".sum"},
 });
+// What L2 takes in: a cycle for each sector that is written to it, and for each request to read.
+constexpr auto kL2In = std::to_array<CounterSpec>({
+    {"lts__xbar2lts_cycles_active", ".sum .max .avg .sum.peak_sustained"},
+});
 constexpr auto kFp64Pipe = std::to_array<CounterSpec>({
     {"sm__inst_executed_pipe_fp64", ".sum .max"},
 });
@@ -308,6 +312,7 @@ constexpr auto kGroups = std::to_array<GroupSpec>({
     {.name = "st5", .kind = kHardware, .sets = kInFull, .counters = kStalls5, .in_every_part = kWarpsActive},
     {.name = "st6", .kind = kHardware, .sets = kInFull, .counters = kStalls6, .in_every_part = kWarpsActive},
     {.name = "issue", .kind = kHardware, .sets = kFromCore, .counters = kIssue, .roams = true},
+    {.name = "l2_in", .kind = kHardware, .sets = kFromCore, .counters = kL2In, .roams = true, .only_where_room = true},
     {.name = "pipe_fp64", .kind = kHardware, .sets = kInFull, .counters = kFp64Pipe, .roams = true},
     {.name = "tensor_mix", .kind = kHardware, .sets = kInFull, .counters = kTensorMix, .roams = true},
 });

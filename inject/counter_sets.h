@@ -62,6 +62,8 @@ struct GroupSpec {
   // Has no place of its own: its counters go into the first group of hardware counters that has room, else of tensor
   // paths, else into a group of their own.
   bool roams = false;
+  // Roams, and is left out where no group has room: not worth a session of its own.
+  bool only_where_room = false;
 
   constexpr bool IsIn(CounterSet set) const { return (sets >> static_cast<unsigned>(set) & 1u) != 0; }
 };

@@ -1,4 +1,5 @@
 // Bytes out of L2, L1 and shared memory: a footprint that fits is read again and again, 4, 8 and 16 bytes an access.
+// Into L2: one is written again and again.
 #include <algorithm>
 #include <bit>
 
@@ -91,6 +92,27 @@ __global__ void __launch_bounds__(kBlockThreads)
   EndClock(probe);
 }
 
+// Word k of an element: what it is worth wherever and whenever it is written.
+__host__ __device__ inline uint32_t WrittenWord(uint32_t element, uint32_t k) { return element * 4 + k; }
+
+// As CacheKernel does, with stores; `tiles` is a power of two. Always the same values: blocks overtake each other.
+__global__ void __launch_bounds__(kBlockThreads)
+    L2WriteKernel(uint4* __restrict__ data, uint32_t tiles, uint32_t passes, ClockProbe* probe) {
+  StartClock(probe);
+  for (uint32_t pass = 0; pass < passes; ++pass) {
+    const uint32_t tile = (pass * gridDim.x + blockIdx.x) & (tiles - 1);
+    const auto first = static_cast<uint32_t>(tile * kTileElements + threadIdx.x);
+#pragma unroll
+    for (unsigned u = 0; u < kUnroll; ++u) {
+      const uint32_t i = first + u * kBlockThreads;
+      asm volatile("st.global.cg.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(data + i), "r"(WrittenWord(i, 0)),
+                   "r"(WrittenWord(i, 1)), "r"(WrittenWord(i, 2)), "r"(WrittenWord(i, 3))
+                   : "memory");
+    }
+  }
+  EndClock(probe);
+}
+
 __global__ void FillWords(uint32_t* words, uint32_t count) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
     words[i] = HashBits(kSeed, i);
@@ -166,12 +188,56 @@ void MeasureCache(Bench& bench, const BenchArray<uint32_t>& words, uint64_t foot
   ceiling.unit = work_unit::kByte;
   ceiling.variant = name + "_read";
   ceiling.points = measured->points;
+  if (kLevel == CacheLevel::kL2) ceiling.read_share_ratio = 1;
   ceiling.access_bytes = sizeof(Element);
   ceiling.footprint_bytes = footprint_bytes;
   ceiling.grid_blocks = grid;
   ceiling.block_threads = kBlockThreads;
   ceiling.check = Bench::Compare(
       1, [&](uint64_t) { return static_cast<double>(sum); }, [&](uint64_t) { return static_cast<double>(expected); },
+      0);
+  bench.AddCeiling(ceiling);
+}
+
+void MeasureL2Writes(Bench& bench, uint64_t footprint_bytes) {
+  const uint64_t tiles = footprint_bytes / (kTileElements * sizeof(uint4));
+  bench.Begin("l2 writes, footprint " + std::to_string(footprint_bytes) + " bytes");
+  const uint64_t grid = bench.ResidentBlocks(reinterpret_cast<const void*>(L2WriteKernel), kBlockThreads, 0);
+  if (grid == 0) return;
+  const BenchArray<uint4> data(bench, footprint_bytes / sizeof(uint4));
+  if (!data || !bench.Poison(data.data(), data.bytes())) return;
+  Workload workload;
+  workload.launch = [&](uint64_t passes) {
+    return bench.Launch(L2WriteKernel, grid, kBlockThreads, 0, data.data(), static_cast<uint32_t>(tiles),
+                        static_cast<uint32_t>(passes), bench.probe());
+  };
+  workload.work = [&](uint64_t passes) { return static_cast<double>(passes * grid * kTileElements * sizeof(uint4)); };
+  workload.max_units = uint64_t{1} << 22;
+  const std::optional<Measured> measured = bench.Measure(workload);
+  if (!measured) return;
+  std::vector<uint4> got(data.count());
+  if (!bench.Download(got.data(), data.data(), data.bytes())) return;
+  Ceiling ceiling;
+  ceiling.resource = ceiling_resource::kL2;
+  ceiling.path = ceiling_path::kThread;
+  ceiling.unit = work_unit::kByte;
+  ceiling.variant = "l2_write";
+  ceiling.points = measured->points;
+  ceiling.read_share_ratio = 0;
+  ceiling.access_bytes = sizeof(uint4);
+  ceiling.footprint_bytes = footprint_bytes;
+  ceiling.grid_blocks = grid;
+  ceiling.block_threads = kBlockThreads;
+  const auto word = [&got](uint64_t i) {
+    const uint4& element = got[i / 4];
+    const uint32_t words[] = {element.x, element.y, element.z, element.w};
+    return static_cast<double>(words[i % 4]);
+  };
+  ceiling.check = Bench::Compare(
+      got.size() * 4, word,
+      [](uint64_t i) {
+        return static_cast<double>(WrittenWord(static_cast<uint32_t>(i / 4), static_cast<uint32_t>(i % 4)));
+      },
       0);
   bench.AddCeiling(ceiling);
 }
@@ -201,6 +267,8 @@ void MeasureCaches(Bench& bench) {
   MeasureAccesses<CacheLevel::kL2>(bench, words, half);
   // More than half: on GPUs whose L2 has two halves that keep copies of each other's lines this may not fit.
   MeasureCache<CacheLevel::kL2, uint4>(bench, words, 2 * half);
+  MeasureL2Writes(bench, half / 4);
+  MeasureL2Writes(bench, half);
   constexpr uint64_t kKiB = 1024;
   MeasureAccesses<CacheLevel::kL1>(bench, words, 32 * kKiB);
   MeasureCache<CacheLevel::kL1, uint4>(bench, words, 64 * kKiB);

@@ -153,7 +153,7 @@ TEST(CounterPlans, CountTheCommonPathsOfHopperTogether) {
   const auto catalog = Open("GH100");
   ASSERT_NE(catalog, nullptr);
   const CounterPlan plan = PlanOf(CounterSet::kCore, *catalog);
-  EXPECT_EQ(Group(plan, "light+").metrics.size(), 60u);
+  EXPECT_EQ(Group(plan, "light+").metrics.size(), 64u);
   EXPECT_EQ(Group(plan, "sass+").metrics.size(), 50u);
   EXPECT_THAT(Group(plan, "tensor").metrics,
               IsSupersetOf({"sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32.sum",

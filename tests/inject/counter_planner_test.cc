@@ -147,9 +147,9 @@ TEST(CounterPlanner, PlansNothingForOff) {
 }
 
 TEST(CounterPlanner, AsksOncePerGroupWhereEverythingFits) {
-  // Every group of the set once, and each of the three that roam once: it fits into light+.
+  // Every group of the set once, and each of the four that roam once: it fits into light+.
   const CounterPlan plan = PlanOf(CounterSet::kFull, FakeChip{});
-  EXPECT_EQ(plan.oracle_calls, static_cast<int>(plan.groups.size()) + 3);
+  EXPECT_EQ(plan.oracle_calls, static_cast<int>(plan.groups.size()) + 4);
 }
 
 TEST(CounterPlanner, SplitsAGroupThatDoesNotFitAndRepeatsTheAnchors) {
@@ -377,6 +377,20 @@ TEST(CounterPlanner, MakesATensorGroupThatTakesWhatRoamsOneForAllSignatures) {
     EXPECT_TRUE(!holds || group.kind == GroupKind::kTensor) << group.name;
   }
   EXPECT_EQ(groups, 1);
+}
+
+TEST(CounterPlanner, CountsWhatL2TakesInWhereAGroupHasRoom) {
+  const std::string taken_in = "lts__xbar2lts_cycles_active.sum";
+  EXPECT_THAT(Group(PlanOf(CounterSet::kCore, FakeChip{}), "light+").metrics, Contains(taken_in));
+
+  FakeChip chip;
+  chip.room["lts"] = 20;
+  chip.slots["lts__xbar2lts_cycles_active"] = 21;
+  const CounterPlan plan = PlanOf(CounterSet::kCore, chip);
+  EXPECT_THAT(GroupNames(plan), Not(Contains("l2_in")));
+  EXPECT_THAT(plan.dropped, Contains(DroppedMetric{"lts__xbar2lts_cycles_active", DropReason::kSeveralPasses,
+                                                   "lts__xbar2lts_cycles_active needs a pass of its own here, which it "
+                                                   "is not worth"}));
 }
 
 // -------------------------------------------------------------------------------------------------- two in a session
