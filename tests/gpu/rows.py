@@ -39,7 +39,7 @@ _FIGURES = ("bytes per kernel record", "driver's occupancy", "PyTorch's profiler
             "launches missing", "recorded launch, from", "bytes of the trace", "us per launch", "us added", "ms of", "ms added",
             "known answers", "outside 3 %", "median and largest difference", "kernels that differ", "times cheaper",
             "seconds added", "largest change", "what-if", "planted terms", "share of cases", "of the time", "GPU time", "step time",
-            "mean step", "own time", "is denied")
+            "mean step", "own time", "is denied", "placebo")
 
 
 def summarise(rows):

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import struct
 import sys
 import unittest
 
@@ -14,6 +15,7 @@ sys.dont_write_bytecode = True
 import check_explained
 import check_ladder_facts
 import check_selftest
+import machine_figures
 import report_json
 import rows as rows_module
 
@@ -156,6 +158,115 @@ class Placebo(unittest.TestCase):
 
     def test_a_kernel_alike_is_not_found_out(self):
         self.assertEqual(check_ladder_facts.placebo(1050, ladder(1000, latency=500)), "")
+
+    def test_kernels_that_take_as_long_are_counted_apart(self):
+        printed = rows_printed(lambda rows: check_ladder_facts.check_placebos(
+            rows, "x", {"a": ladder(1000), "b": ladder(1050), "c": ladder(9000)}, []))
+        self.assertIn("1 of 2", next(line for line in printed if "as long" in line))
+
+
+def counted(metrics, **more):
+    return dict({"name": "K", "timing": {"total_ns": "1"},
+                 "counter_group": [{"metric": [{"metric": name, "median": value} for name, value in metrics.items()]}]}, **more)
+
+
+def rows_printed(check):
+    rows = rows_module.Rows()
+    check(rows)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        rows.finish()
+    return printed.getvalue().splitlines()
+
+
+class LadderFacts(unittest.TestCase):
+    DEVICE = {"process": [{"device": [{"limits": {"multiprocessor_count": "132"}, "machine": {"path": "no such file"}}]}]}
+    # Of an H200: a block on 12 of 132 SMs; 2^21 operations in one of 94 slices, one every 1.3 cycles.
+    SPLIT_K = {"sm__cycles_active.avg": 12.0, "sm__cycles_active.max": 132.0, "gpc__cycles_elapsed.avg.per_second": 1.98e9}
+    ATOMICS = {"lts__d_atomic_input_cycles_active.max": 2097152.0, "lts__d_atomic_input_cycles_active.sum": 2097152.0,
+               "lts__d_atomic_input_cycles_active.avg": 22310.1, "lts__cycles_elapsed.avg.per_second": 1.707e9,
+               "smsp__sass_inst_executed_op_global_red.sum": 2097152.0, "sm__cycles_active.max": 3.16e6,
+               "gpc__cycles_elapsed.avg.per_second": 1.98e9}
+    PRODUCT = {"smsp__sass_inst_executed_op_tma_ld.sum": 1.0, "lts__t_sectors_srcunit_tex_op_read.sum": 1e7,
+               "smsp__sass_data_bytes_mem_global_op_ld.sum": 0.0, "smsp__sass_data_bytes_mem_global_op_ldgsts.sum": 0.0,
+               "sm__warps_active.sum": 1000.0, "smsp__sass_data_bytes_mem_shared_op_gmma.sum": 12800.0,
+               "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum": 101.0,
+               "smsp__warps_issue_stalled_long_scoreboard.sum": 200.0,
+               "sm__inst_pending_pipe_lsu_mem_lg_cmd_read.sum": 20.0, "sm__inst_executed_pipe_lsu_mem_lg_cmd_read.sum": 1.0,
+               "gpc__cycles_elapsed.avg.per_second": 1.69e9, "lts__cycles_elapsed.avg.per_second": 1.707e9,
+               "dram__cycles_elapsed.avg.per_second": 3.2e9}
+
+    def facts(self, **cases):
+        made = {name: report_json.Case(name, signatures=[counted(metrics)]) for name, metrics in cases.items()}
+        return rows_printed(
+            lambda rows: check_ladder_facts.check_facts(rows, "x", made, self.DEVICE, machine_figures.of_report(self.DEVICE)))
+
+    def row(self, text, lines):
+        return next(line for line in lines if text in line)
+
+    def test_the_sms_are_among_the_limits_of_the_device(self):
+        self.assertEqual(check_ladder_facts.device_sms(self.DEVICE), 132)
+        with self.assertRaises(ValueError):
+            check_ladder_facts.device_sms({"process": [{"device": [{}]}]})
+        self.assertTrue(self.row("idle SMs", self.facts(split_k_defect=self.SPLIT_K)).endswith("| ok"))
+        busy = dict(self.SPLIT_K, **{"sm__cycles_active.avg": 120.0})
+        self.assertTrue(self.row("idle SMs", self.facts(split_k_defect=busy)).endswith("| NO"))
+
+    def test_a_question_without_its_counters_is_no_success(self):
+        lines = self.facts(split_k_defect={})
+        self.assertTrue(self.row("idle SMs", lines).endswith("| NO"))
+        self.assertTrue(self.row("clocks of L2", lines).endswith("| NO"))
+
+    def test_atomics_on_one_address_take_a_cycle_each_of_one_slice(self):
+        row = self.row("atomics of a warp", self.facts(atomics_defect=self.ATOMICS))
+        self.assertTrue(row.endswith("| ok"))
+        self.assertIn("one every 1.30 cycles of L2, so 77.0 % busy", row)
+        spread = dict(self.ATOMICS, **{"lts__d_atomic_input_cycles_active.max": 1e6})
+        self.assertTrue(self.row("atomics of a warp", self.facts(atomics_defect=spread)).endswith("| NO"))
+
+    def product(self, **changed):
+        metrics = dict(self.PRODUCT, **changed)
+        return rows_printed(lambda rows: check_ladder_facts.check_product(
+            rows, "x", {"signature": [counted(metrics)]}, machine_figures.Machine(b""), 1.707e9, 8192, 2))
+
+    def test_a_product_on_tensor_cores_answers_four_questions(self):
+        self.assertEqual([line[-4:] for line in self.product()[1:]], ["| ok"] * 4)
+
+    def test_waiting_loads_are_no_mbarrier(self):
+        lines = self.product(**{"sm__inst_pending_pipe_lsu_mem_lg_cmd_read.sum": 180.0})
+        self.assertTrue(self.row("mbarrier", lines).endswith("| NO"))
+
+    def test_other_loads_are_no_tma(self):
+        lines = self.product(**{"smsp__sass_data_bytes_mem_global_op_ld.sum": 3.0e8})
+        self.assertTrue(self.row("TMA", lines).endswith("| NO"))
+
+    def test_a_product_without_tma_is_no_success(self):
+        lines = self.product(**{"smsp__sass_inst_executed_op_tma_ld.sum": 0.0})
+        self.assertTrue(lines[-1].endswith("| NO"))
+
+
+class MachineFigures(unittest.TestCase):
+    @staticmethod
+    def field(number, value):
+        if isinstance(value, float):
+            return bytes([number << 3 | 1]) + struct.pack("<d", value)
+        if isinstance(value, bytes):
+            return bytes([number << 3 | 2, len(value)]) + value
+        return bytes([number << 3, value])
+
+    def test_latencies_of_one_sector_and_the_best_rate_of_l2(self):
+        field = self.field
+        latency = lambda level, sectors, per_cycle: field(11, field(1, level) + field(2, field(3, per_cycle)) + field(4, sectors))
+        ceiling = lambda resource, rate: field(10, field(1, resource) + field(4, field(2, rate)))
+        made = machine_figures.Machine(latency(3, 1, 1 / 283) + latency(4, 32, 1 / 740) + latency(4, 1, 1 / 664) +
+                                       ceiling(1, 9e13) + ceiling(2, 1e13) + ceiling(2, 9e12))
+        self.assertAlmostEqual(made.l2_load_cycles, 283)
+        self.assertAlmostEqual(made.dram_load_cycles, 664)
+        self.assertEqual(made.l2_bytes_per_second, 1e13)
+
+    def test_a_file_that_is_none_says_nothing(self):
+        self.assertIsNone(machine_figures.of_report({}, os.path.join(FOLDER, "README.md")).dram_load_cycles)
+        self.assertIsNone(machine_figures.of_report({}).dram_load_cycles)
 
 
 if __name__ == "__main__":
