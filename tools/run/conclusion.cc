@@ -19,9 +19,9 @@ constexpr size_t kMaxAlike = 8;
 
 using Names = std::map<int64_t, std::string>;
 
-Names NamesOf(const std::vector<SeenProcess>& seen) {
-  Names names;
-  for (const SeenProcess& process : seen) names[process.pid] = process.name;
+Names NamesOf(const RunEvidence& evidence) {
+  Names names = {{evidence.program_pid, evidence.program_name}};
+  for (const SeenProcess& process : evidence.seen) names[process.pid] = process.name;
   return names;
 }
 
@@ -52,9 +52,18 @@ class Lines {
 };
 
 // A pid is that of the process that holds the file now: the last one that opened it.
-std::vector<RunTrace> TracesThere(const std::vector<RunTrace>& traces) {
+std::vector<RunTrace> TracesThere(const RunEvidence& evidence) {
   std::map<std::string, RunTrace> by_path;
-  for (const RunTrace& trace : traces) by_path[trace.path] = trace;
+  for (const RunTrace& trace : evidence.traces) by_path[trace.path] = trace;
+  // A process that cannot record leaves a trace that says why.
+  for (const LoggedProcess& process : evidence.logged) {
+    if (process.reason.empty()) continue;
+    for (const std::string& path : process.traces) {
+      if (const auto trace = by_path.find(path); trace != by_path.end() && trace->second.pid == process.pid) {
+        by_path.erase(trace);
+      }
+    }
+  }
   std::vector<RunTrace> there;
   for (const auto& [path, trace] : by_path) {
     if (trace.size_bytes.value_or(0) > 0) there.push_back(trace);
@@ -90,15 +99,17 @@ void AddLogged(const RunEvidence& evidence, const Names& names, std::vector<std:
     if (!process.reason.empty())
       refused.Add(absl::StrCat(Label(process.pid, names), " records nothing: ", process.reason));
   }
-  Lines silent(problems);
+}
+
+void AddNotes(const RunEvidence& evidence, const Names& names, std::vector<std::string>* lines) {
+  Lines silent(lines);
   for (const LoggedProcess& process : evidence.logged) {
     if (!process.records || !process.traces.empty()) continue;
-    silent.Add(
-        absl::StrCat(Label(process.pid, names),
-                     " began to record and left no trace: it was killed within half a second, or the trace could "
-                     "not be written"));
+    silent.Add(absl::StrCat(Label(process.pid, names),
+                            " loaded the library and left no trace: it launched nothing, was killed within half a "
+                            "second, or the trace could not be written"));
   }
-  Lines notes(problems);
+  Lines notes(lines);
   for (const LoggedProcess& process : evidence.logged) {
     for (const std::string& note : process.notes) {
       if (note != process.reason) notes.Add(absl::StrCat(Label(process.pid, names), ": ", note));
@@ -181,8 +192,8 @@ std::string WhyNothing(const RunEvidence& evidence) {
 
 Conclusion Conclude(const RunEvidence& evidence) {
   Conclusion conclusion;
-  const Names names = NamesOf(evidence.seen);
-  conclusion.traces = TracesThere(evidence.traces);
+  const Names names = NamesOf(evidence);
+  conclusion.traces = TracesThere(evidence);
   conclusion.is_proven = !conclusion.traces.empty();
   for (const RunTrace& trace : conclusion.traces) {
     conclusion.recorded.push_back(
@@ -200,6 +211,7 @@ Conclusion Conclude(const RunEvidence& evidence) {
   AddLogged(evidence, names, &conclusion.problems);
   AddLostTraces(evidence, names, &conclusion.problems);
   AddUnloaded(evidence, names, &conclusion.problems);
+  AddNotes(evidence, names, &conclusion.notes);
   return conclusion;
 }
 

@@ -36,18 +36,23 @@ struct RunEvidence {
   int64_t look_count = 0;
   int64_t run_ms = 0;
   ProgramFile program;
+  // The program's process, and a name for it where it ended before it was seen.
+  int64_t program_pid = 0;
+  std::string program_name;
   std::vector<RunTrace> traces;
 };
 
 struct Conclusion {
-  // The library ran in a process that used CUDA, and left a trace.
+  // The library ran in a process that used CUDA, recorded and left a trace.
   bool is_proven = false;
-  // Traces that are there, each path once, the largest first.
+  // Traces of such processes, each path once, the largest first.
   std::vector<RunTrace> traces;
   // A line for each of them.
   std::vector<std::string> recorded;
   // What went wrong or is missing, and what to do; a line each, without control bytes.
   std::vector<std::string> problems;
+  // What else the library said, likewise.
+  std::vector<std::string> notes;
 };
 
 Conclusion Conclude(const RunEvidence& evidence);

@@ -220,6 +220,9 @@ void Tell(const RunOptions& options, const Conclusion& conclusion, const std::st
     for (const std::string& line : conclusion.recorded) Say(line);
   }
   for (const std::string& line : conclusion.problems) Say(line);
+  if (!options.quiet || !conclusion.is_proven) {
+    for (const std::string& line : conclusion.notes) Say(line);
+  }
   if (options.quiet || conclusion.traces.empty()) return;
   if (conclusion.traces.size() > kMaxSummarised) {
     Say(absl::StrCat("summary of the ", kMaxSummarised, " largest of ", conclusion.traces.size(), " traces:"));
@@ -281,6 +284,8 @@ RunEnd RunProgram(const std::vector<std::string>& arguments, const std::vector<s
   const RunEnd end = EndOf(run.WaitForProgram());
   const bool all_ended = run.WaitForOthers();
 
+  evidence.program_pid = started.pid;
+  evidence.program_name = fs::path(options->command[0]).filename().string();
   evidence.library = library;
   if (loadable.fault != LoadFault::kNone) evidence.load_problem = absl::StrCat(loadable.problem, "; ", loadable.advice);
   evidence.switched_off = plan->switched_off;
