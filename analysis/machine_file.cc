@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
+#include "analysis/counter_check.h"
 #include "analysis/machine_ceilings.h"
 #include "analysis/manifest/message_file.h"
 #include "analysis/model/quantile.h"
@@ -200,9 +201,21 @@ absl::Status CheckBias(int index, const v1::TracingBias& bias) {
 absl::Status CheckCounter(int index, const v1::CounterCheck& check) {
   const std::string where = absl::StrCat("counter_check[", index, "]");
   if (check.metric().empty()) return Wrong(where + ".metric", "a name", "none");
-  if (!std::isfinite(check.expected())) return Wrong(where + ".expected", "a number", Number(check.expected()));
+  if (check.case_name().empty()) return Wrong(where + ".case_name", "a name", "none");
+  if (!(std::isfinite(check.expected()) && check.expected() >= 0)) {
+    return Wrong(where + ".expected", "0 or more", Number(check.expected()));
+  }
+  if (check.counted().empty()) return Wrong(where + ".counted", "a sample or more", "none");
   for (const double value : check.counted()) {
-    if (!std::isfinite(value)) return Wrong(where + ".counted", "numbers", Number(value));
+    if (!(std::isfinite(value) && value >= 0)) return Wrong(where + ".counted", "0 or more", Number(value));
+  }
+  const std::optional<double> error = CounterErrorRatio(check.expected(), check.counted());
+  if (error.has_value() != check.has_error_ratio()) {
+    return Wrong(where + ".error_ratio", error.has_value() ? Number(*error) : "none, as 0 was expected and not counted",
+                 check.has_error_ratio() ? Number(check.error_ratio()) : "none");
+  }
+  if (error.has_value() && !IsNear(*error, check.error_ratio(), 1 + std::fabs(*error))) {
+    return DoesNotFollow(where + ".error_ratio", *error, check.error_ratio());
   }
   return absl::OkStatus();
 }

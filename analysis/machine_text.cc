@@ -1,7 +1,11 @@
 #include "analysis/machine_text.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -9,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "analysis/format.h"
@@ -23,6 +28,8 @@ namespace {
 namespace v1 = gpuexec::v1;
 
 constexpr double kNsPerSecond = 1e9;
+// The project's own bar: a larger error of a counter is to be explained.
+constexpr double kExplainedErrorRatio = 0.01;
 
 // "CEILING_RESOURCE_TENSOR_BF16" less what all names of its enum begin with, in lower case.
 std::string ShortName(std::string name, absl::string_view prefix) {
@@ -206,6 +213,72 @@ void AddBias(const v1::MachineFile& machine, std::string* text) {
   }
 }
 
+// An error that has no ratio, of 0, is beyond all that have one.
+double SizeOfError(const v1::CounterCheck& check) {
+  return check.has_error_ratio() ? std::fabs(check.error_ratio()) : std::numeric_limits<double>::infinity();
+}
+
+std::string ErrorText(const v1::CounterCheck& check) {
+  if (!check.has_error_ratio()) return "not 0";
+  const double percent = 100 * check.error_ratio();
+  if (percent == 0) return "0 %";
+  // What would be printed as 0 is not.
+  if (std::fabs(percent) < 0.001) return percent < 0 ? "> -0.001 %" : "< +0.001 %";
+  return absl::StrFormat("%+.3f %%", percent);
+}
+
+std::string CountedText(const v1::CounterCheck& check) {
+  const std::optional<double> median =
+      model::SortedQuantile(Sorted({check.counted().begin(), check.counted().end()}), 0.5);
+  return median.has_value() ? FormatCounterValue(*median) : "-";
+}
+
+// The checks of each metric, the largest error first, in the same order of metrics.
+std::vector<std::vector<const v1::CounterCheck*>> ChecksByMetric(const v1::MachineFile& machine) {
+  std::vector<std::vector<const v1::CounterCheck*>> metrics;
+  std::map<absl::string_view, size_t> places;
+  for (const v1::CounterCheck& check : machine.counter_check()) {
+    const auto [place, is_new] = places.try_emplace(check.metric(), metrics.size());
+    if (is_new) metrics.emplace_back();
+    metrics[place->second].push_back(&check);
+  }
+  for (auto& checks : metrics) {
+    std::stable_sort(checks.begin(), checks.end(),
+                     [](const auto* left, const auto* right) { return SizeOfError(*left) > SizeOfError(*right); });
+  }
+  std::stable_sort(metrics.begin(), metrics.end(),
+                   [](const auto& left, const auto& right) { return SizeOfError(*left[0]) > SizeOfError(*right[0]); });
+  return metrics;
+}
+
+void AddCounterChecks(const v1::MachineFile& machine, std::string* text) {
+  if (machine.counter_check().empty()) return;
+  TextTable table;
+  table.Add({.title = "largest error"});
+  table.Add({.title = "in", .right = false});
+  for (const char* title : {"expected", "counted", "samples", "cases"}) table.Add({.title = title});
+  table.Add({.title = "metric", .right = false});
+  std::vector<std::string> above;
+  for (const auto& checks : ChecksByMetric(machine)) {
+    const v1::CounterCheck& worst = *checks[0];
+    table.Put(ErrorText(worst));
+    table.Put(Printable(worst.case_name()));
+    table.Put(absl::StrCat(worst.is_approximate() ? "about " : "", FormatCounterValue(worst.expected())));
+    table.Put(CountedText(worst));
+    table.Put(absl::StrCat(worst.counted_size()));
+    table.Put(absl::StrCat(checks.size()));
+    table.Put(Printable(worst.metric()));
+    const auto count = std::count_if(checks.begin(), checks.end(), [](const v1::CounterCheck* check) {
+      return SizeOfError(*check) > kExplainedErrorRatio;
+    });
+    if (count > 0) above.push_back(absl::StrCat(Printable(worst.metric()), " (", count, " of ", checks.size(), ")"));
+  }
+  AddSection("COUNTERS AGAINST KNOWN ANSWERS (median of the samples of a case of gx-kernels against its source)", table,
+             text);
+  absl::StrAppendFormat(text, "  above %.0f %%: %s\n", 100 * kExplainedErrorRatio,
+                        above.empty() ? "none" : absl::StrJoin(above, ", "));
+}
+
 }  // namespace
 
 std::string MachineFileText(const v1::MachineFile& machine) {
@@ -234,6 +307,7 @@ std::string MachineFileText(const v1::MachineFile& machine) {
   AddTimings(machine, &text);
   AddRates(machine, &text);
   AddBias(machine, &text);
+  AddCounterChecks(machine, &text);
   if (machine.unmeasured().empty()) return text;
   absl::StrAppend(&text, "\nNOT MEASURED\n");
   for (const v1::Unmeasured& one : machine.unmeasured()) {

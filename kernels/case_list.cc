@@ -76,6 +76,30 @@ std::string PaperOf(const Case* one, uint64_t size, uint64_t repeat) {
                  {"flop", std::to_string(paper->flop)}});
 }
 
+// Those that are stated.
+std::string CountsOf(const Case* one, uint64_t size) {
+  if (one->counts == nullptr || one->paper == nullptr || !one->paper(size, 1).has_value()) return "null";
+  const KnownCounts counts = one->counts(size);
+  Fields fields;
+  for (const auto& [name, value] :
+       {std::pair{"blocks", counts.blocks}, std::pair{"fp16_flop", counts.fp16_flop},
+        std::pair{"fp32_flop", counts.fp32_flop}, std::pair{"fp64_flop", counts.fp64_flop},
+        std::pair{"bf16_tensor_flop", counts.bf16_tensor_flop},
+        std::pair{"threads_per_instruction", counts.threads_per_instruction},
+        std::pair{"global_load_bytes", counts.global_load_bytes},
+        std::pair{"global_store_bytes", counts.global_store_bytes},
+        std::pair{"global_load_sectors", counts.global_load_sectors},
+        std::pair{"global_store_sectors", counts.global_store_sectors}, std::pair{"l2_sectors", counts.l2_sectors},
+        std::pair{"shared_bytes", counts.shared_bytes},
+        std::pair{"shared_load_wavefronts", counts.shared_load_wavefronts},
+        std::pair{"shared_store_wavefronts", counts.shared_store_wavefronts},
+        std::pair{"shared_conflicts", counts.shared_conflicts}, std::pair{"dram_read_bytes", counts.dram_read_bytes},
+        std::pair{"dram_write_bytes", counts.dram_write_bytes}}) {
+    if (value.has_value()) fields.emplace_back(name, std::to_string(*value));
+  }
+  return Object(fields);
+}
+
 std::string CaseObject(const Case* one, uint64_t size, uint64_t repeat) {
   return Object({{"name", Quoted(one->name)},
                  {"shows", Quoted(one->shows)},
@@ -87,7 +111,8 @@ std::string CaseObject(const Case* one, uint64_t size, uint64_t repeat) {
                  {"pairs", RolesOf(one)},
                  {"kernels", KernelsOf(one)},
                  {"bound", QuotedOrNull(one->bound)},
-                 {"paper", PaperOf(one, size, repeat)}});
+                 {"paper", PaperOf(one, size, repeat)},
+                 {"counts", CountsOf(one, size)}});
 }
 
 std::string PairObject(const Pair* pair) {

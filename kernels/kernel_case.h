@@ -25,6 +25,7 @@ namespace gx::kernels {
 
 class CaseRun;
 struct Expectation;
+struct KnownCounts;
 
 struct Case {
   std::string_view name;
@@ -44,6 +45,8 @@ struct Case {
   std::string_view bound = {};
   // The answer on paper at that size and repeat. Unset where the case refuses the size, or depends on the device.
   std::optional<Expectation> (*paper)(uint64_t size, uint64_t repeat) = nullptr;
+  // What hardware counters have to say of one launch of its only kernel; asked for sizes that have a `paper` alone.
+  KnownCounts (*counts)(uint64_t size) = nullptr;
 };
 
 // The cases that a plain `gx-kernels` runs, in this order: about two seconds.
@@ -67,6 +70,27 @@ struct Expectation {
   uint64_t nvtx_ranges = 0;
   uint64_t bytes = 0;
   uint64_t flop = 0;
+};
+
+// Of one launch, exactly as the source says it; README.md has what each is. Unset: that needs more than the source.
+struct KnownCounts {
+  std::optional<uint64_t> blocks = {};
+  std::optional<uint64_t> fp16_flop = {};
+  std::optional<uint64_t> fp32_flop = {};
+  std::optional<uint64_t> fp64_flop = {};
+  std::optional<uint64_t> bf16_tensor_flop = {};
+  std::optional<uint64_t> threads_per_instruction = {};
+  std::optional<uint64_t> global_load_bytes = {};
+  std::optional<uint64_t> global_store_bytes = {};
+  std::optional<uint64_t> global_load_sectors = {};
+  std::optional<uint64_t> global_store_sectors = {};
+  std::optional<uint64_t> l2_sectors = {};
+  std::optional<uint64_t> shared_bytes = {};
+  std::optional<uint64_t> shared_load_wavefronts = {};
+  std::optional<uint64_t> shared_store_wavefronts = {};
+  std::optional<uint64_t> shared_conflicts = {};
+  std::optional<uint64_t> dram_read_bytes = {};
+  std::optional<uint64_t> dram_write_bytes = {};
 };
 
 // How one kernel is launched. cluster 0 means: no cluster attribute.

@@ -46,6 +46,31 @@ std::optional<Expectation> OnPaper(uint64_t size, uint64_t repeat) {
   return expect;
 }
 
+// `load_wavefronts`: of a warp that reads a column of the tile.
+KnownCounts Counts(uint64_t size, uint64_t load_wavefronts) {
+  const uint64_t floats = size * size;
+  const uint64_t requests = floats / kWarpThreads;
+  return {.blocks = floats / (kTile * kTile),
+          .fp16_flop = 0,
+          .fp32_flop = 0,
+          .fp64_flop = 0,
+          .threads_per_instruction = kWarpThreads,
+          .global_load_bytes = floats * sizeof(float),
+          .global_store_bytes = floats * sizeof(float),
+          .global_load_sectors = requests * kWarpSectors,
+          .global_store_sectors = requests * kWarpSectors,
+          .l2_sectors = requests * kWarpSectors * 2,
+          .shared_bytes = floats * sizeof(float) * 2,
+          .shared_load_wavefronts = requests * load_wavefronts,
+          .shared_store_wavefronts = requests,
+          .shared_conflicts = requests * (load_wavefronts - 1),
+          .dram_read_bytes = floats * sizeof(float),
+          .dram_write_bytes = floats * sizeof(float)};
+}
+
+KnownCounts DefectCounts(uint64_t size) { return Counts(size, kWarpThreads); }
+KnownCounts CureCounts(uint64_t size) { return Counts(size, 1); }
+
 void Run(CaseRun& run, void (*kernel)(uint32_t, const float*, float*)) {
   if (!ExpectOnPaper(run, OnPaper(run.size(), run.repeat()), "a multiple of 32 up to 32768")) return;
   const uint64_t n = run.size();
@@ -76,7 +101,8 @@ const Case kDefect = {"bank_conflict_defect",
                       RunDefect,
                       "BankConflictDefectKernel",
                       "l1_data",
-                      OnPaper};
+                      OnPaper,
+                      DefectCounts};
 const Case kCure = {"bank_conflict_cure",
                     "transpose through a tile of 32 rows of 33 floats: a bank each",
                     "matrix edge",
@@ -86,7 +112,8 @@ const Case kCure = {"bank_conflict_cure",
                     RunCure,
                     "BankConflictCureKernel",
                     "dram",
-                    OnPaper};
+                    OnPaper,
+                    CureCounts};
 
 }  // namespace
 

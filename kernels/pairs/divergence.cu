@@ -74,6 +74,25 @@ std::optional<Expectation> OnPaper(uint64_t size, uint64_t repeat) {
   return expect;
 }
 
+// `threads`: of a warp that are of one kind, as in the loops, where nearly all instructions are.
+KnownCounts Counts(uint64_t size, uint64_t threads) {
+  const uint64_t sectors = size / kWarpThreads * kWarpSectors;
+  return {.blocks = size / kBlockThreads,
+          .fp16_flop = 0,
+          // Three of the four kinds have an operation beside their loop.
+          .fp32_flop = size * 2 * kSteps + size / kKinds * 3,
+          .fp64_flop = 0,
+          .threads_per_instruction = threads,
+          .global_load_bytes = size * sizeof(float),
+          .global_store_bytes = size * sizeof(float),
+          .global_load_sectors = sectors,
+          .global_store_sectors = sectors,
+          .l2_sectors = sectors * 2};
+}
+
+KnownCounts DefectCounts(uint64_t size) { return Counts(size, kWarpThreads / kKinds); }
+KnownCounts CureCounts(uint64_t size) { return Counts(size, kWarpThreads); }
+
 void Run(CaseRun& run, void (*kernel)(uint32_t, uint32_t, const float*, float*), uint32_t log_run) {
   if (!ExpectOnPaper(run, OnPaper(run.size(), run.repeat()), "a multiple of 256 up to 1073741824")) return;
   const uint64_t n = run.size();
@@ -106,12 +125,14 @@ const Case kDefect = {"divergence_defect",
                       RunDefect,
                       "DivergenceDefectKernel",
                       "issue",
-                      OnPaper};
+                      OnPaper,
+                      DefectCounts};
 const Case kCure = {"divergence_cure", "elements of four kinds, one kind a warp",
                     "floats",          uint64_t{1} << 23,
                     "launches",        100,
                     RunCure,           "DivergenceCureKernel",
-                    "issue",           OnPaper};
+                    "issue",           OnPaper,
+                    CureCounts};
 
 }  // namespace
 

@@ -46,6 +46,25 @@ std::optional<Expectation> OnPaper(uint64_t size, uint64_t repeat) {
   return expect;
 }
 
+KnownCounts Counts(uint64_t size, bool in_double) {
+  // Two multiplications come before the loop.
+  const uint64_t flop = size * (2 + 2 * kSteps);
+  const uint64_t sectors = size / kWarpThreads * kWarpSectors;
+  return {.blocks = size / kBlockThreads,
+          .fp16_flop = 0,
+          .fp32_flop = in_double ? 0 : flop,
+          .fp64_flop = in_double ? flop : 0,
+          .threads_per_instruction = kWarpThreads,
+          .global_load_bytes = size * sizeof(float),
+          .global_store_bytes = size * sizeof(float),
+          .global_load_sectors = sectors,
+          .global_store_sectors = sectors,
+          .l2_sectors = sectors * 2};
+}
+
+KnownCounts DefectCounts(uint64_t size) { return Counts(size, true); }
+KnownCounts CureCounts(uint64_t size) { return Counts(size, false); }
+
 void Run(CaseRun& run, void (*kernel)(uint32_t, const float*, float*)) {
   if (!ExpectOnPaper(run, OnPaper(run.size(), run.repeat()), "a multiple of 256 up to 1073741824")) return;
   const uint64_t n = run.size();
@@ -71,12 +90,14 @@ const Case kDefect = {"fp64_defect", "a recurrence on floats, computed in double
                       "floats",      uint64_t{1} << 23,
                       "launches",    100,
                       RunDefect,     "Fp64DefectKernel",
-                      "fp64_pipe",   OnPaper};
+                      "fp64_pipe",   OnPaper,
+                      DefectCounts};
 const Case kCure = {"fp64_cure", "a recurrence on floats, computed in single precision",
                     "floats",    uint64_t{1} << 23,
                     "launches",  100,
                     RunCure,     "Fp64CureKernel",
-                    "issue",     OnPaper};
+                    "issue",     OnPaper,
+                    CureCounts};
 
 }  // namespace
 

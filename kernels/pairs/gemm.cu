@@ -12,6 +12,8 @@ namespace {
 constexpr uint32_t kTile = 128;
 constexpr unsigned kBlockThreads = 256;
 constexpr uint32_t kLanes = 32;
+// A block of the naive kernel: a warp a row.
+constexpr unsigned kNaiveRows = 8;
 // Rows checked against the reference: a whole product on one core would take longer than the case.
 constexpr uint64_t kCheckedRows = 4;
 
@@ -268,6 +270,25 @@ std::optional<Expectation> OnPaper(uint64_t size, uint64_t repeat) {
   return expect;
 }
 
+// A product in float, by multiply-adds of `rows` x `columns` numbers of C a block. Conversions of BF16 are shifts.
+KnownCounts FloatCounts(uint64_t size, uint64_t rows, uint64_t columns) {
+  return {.blocks = size / rows * (size / columns),
+          .fp32_flop = 2 * size * size * size,
+          .fp64_flop = 0,
+          .global_store_bytes = size * size * sizeof(float)};
+}
+
+KnownCounts NaiveCounts(uint64_t size) { return FloatCounts(size, kNaiveRows, kLanes); }
+KnownCounts TiledCounts(uint64_t size) { return FloatCounts(size, kTile, kTile); }
+
+KnownCounts TensorCounts(uint64_t size) {
+  return {.blocks = size / kTile * (size / kTile),
+          .fp32_flop = 0,
+          .fp64_flop = 0,
+          .bf16_tensor_flop = 2 * size * size * size,
+          .global_store_bytes = size * size * sizeof(float)};
+}
+
 bool UploadHalves(CaseRun& run, const std::vector<float>& values, const DeviceArray<__nv_bfloat16>& to) {
   std::vector<__nv_bfloat16> halves(values.size());
   for (size_t i = 0; i < values.size(); ++i) halves[i] = __float2bfloat16(values[i]);
@@ -327,8 +348,6 @@ void Run(CaseRun& run, void (*kernel)(uint32_t, const __nv_bfloat16*, const __nv
       "C v", n, [&](uint64_t i) { return c_v[i]; }, [&](uint64_t i) { return a_b_v[i]; }, 0);
 }
 
-constexpr unsigned kNaiveRows = 8;
-
 void RunNaive(CaseRun& run) {
   Run(run, GemmNaiveKernel,
       LaunchShape{dim3(static_cast<unsigned>(run.size() / kLanes), static_cast<unsigned>(run.size() / kNaiveRows)),
@@ -353,18 +372,21 @@ const Case kNaive = {"gemm_naive",  "BF16 C = A B from global memory: two loads 
                      "matrix edge", 2048,
                      "launches",    100,
                      RunNaive,      "GemmNaiveKernel",
-                     "l1_data",     OnPaper};
+                     "l1_data",     OnPaper,
+                     NaiveCounts};
 const Case kTiled = {
     "gemm_tiled",  "BF16 C = A B in tiles of 128 x 128, 8 x 8 numbers a thread: 16 loads for 64 multiply-adds",
     "matrix edge", 2048,
     "launches",    100,
     RunTiled,      "GemmTiledKernel",
-    "issue",       OnPaper};
+    "issue",       OnPaper,
+    TiledCounts};
 const Case kTensor = {"gemm_tensor", "BF16 C = A B in tiles of 128 x 128 on tensor cores (mma.sync)",
                       "matrix edge", 2048,
                       "launches",    200,
                       RunTensor,     "GemmTensorKernel",
-                      "tensor",      OnPaper};
+                      "tensor",      OnPaper,
+                      TensorCounts};
 
 }  // namespace
 

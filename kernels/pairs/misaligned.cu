@@ -56,6 +56,31 @@ std::optional<Expectation> OnPaper(uint64_t size, uint64_t repeat) {
   return expect;
 }
 
+// `record_sectors`: that the 64 bytes of a record lie in. What DRAM reads of three depends on how much it fetches at a
+// time.
+KnownCounts Counts(uint64_t size, uint64_t record_sectors) {
+  const uint64_t out_floats = size / kPerBlock * kBlockThreads;
+  const uint64_t store_sectors = out_floats / kWarpThreads * kWarpSectors;
+  return {.blocks = size / kPerBlock,
+          .fp16_flop = 0,
+          .fp32_flop = size * kReadFloats,
+          .fp64_flop = 0,
+          .threads_per_instruction = kWarpThreads,
+          .global_load_bytes = size * kReadFloats * sizeof(float),
+          .global_store_bytes = out_floats * sizeof(float),
+          .global_load_sectors = size * record_sectors,
+          .global_store_sectors = store_sectors,
+          .l2_sectors = size * record_sectors + store_sectors};
+}
+
+KnownCounts DefectCounts(uint64_t size) { return Counts(size, 3); }
+
+KnownCounts CureCounts(uint64_t size) {
+  KnownCounts counts = Counts(size, 2);
+  counts.dram_read_bytes = counts.global_load_bytes;
+  return counts;
+}
+
 void Run(CaseRun& run, void (*kernel)(const float*, float*), uint32_t offset) {
   if (!ExpectOnPaper(run, OnPaper(run.size(), run.repeat()), "a multiple of 256 up to 134217728")) return;
   const auto blocks = static_cast<unsigned>(run.size() / kPerBlock);
@@ -93,7 +118,8 @@ const Case kDefect = {"misaligned_defect",
                       RunDefect,
                       "MisalignedDefectKernel",
                       "dram",
-                      OnPaper};
+                      OnPaper,
+                      DefectCounts};
 const Case kCure = {"misaligned_cure",
                     "64 bytes of each record, on a sector: 2 sectors",
                     "records",
@@ -103,7 +129,8 @@ const Case kCure = {"misaligned_cure",
                     RunCure,
                     "MisalignedCureKernel",
                     "dram",
-                    OnPaper};
+                    OnPaper,
+                    CureCounts};
 
 }  // namespace
 

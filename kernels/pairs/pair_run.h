@@ -18,6 +18,11 @@ namespace gx::kernels {
 // Prime, so that every lane, warp and position in a tile has its turn.
 inline constexpr uint64_t kCheckedEvery = 61;
 
+// For what is known of a launch's counts: 32 neighbouring floats are four sectors of 32 bytes.
+inline constexpr uint64_t kWarpThreads = 32;
+inline constexpr uint64_t kSectorBytes = 32;
+inline constexpr uint64_t kWarpSectors = kWarpThreads * sizeof(float) / kSectorBytes;
+
 // States the answer on paper. Where there is none, that is a failure that names the sizes which the case takes.
 [[nodiscard]] bool ExpectOnPaper(CaseRun& run, const std::optional<Expectation>& paper, std::string_view sizes);
 

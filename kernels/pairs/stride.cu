@@ -55,6 +55,27 @@ std::optional<Expectation> OnPaper(uint64_t size, uint64_t repeat) {
   return expect;
 }
 
+// `load_sectors`: of the 32 floats that a warp reads at a time.
+KnownCounts Counts(uint64_t size, uint64_t load_sectors) {
+  const uint64_t requests = size / kWarpThreads;
+  return {.blocks = size / kPerBlock,
+          .fp16_flop = 0,
+          .fp32_flop = size,
+          .fp64_flop = 0,
+          .threads_per_instruction = kWarpThreads,
+          .global_load_bytes = size * sizeof(float),
+          .global_store_bytes = size * sizeof(float),
+          .global_load_sectors = requests * load_sectors,
+          .global_store_sectors = requests * kWarpSectors,
+          // A sector that is read again is so a pass over the whole array later.
+          .l2_sectors = requests * (load_sectors + kWarpSectors),
+          .dram_read_bytes = requests * load_sectors * kSectorBytes,
+          .dram_write_bytes = size * sizeof(float)};
+}
+
+KnownCounts DefectCounts(uint64_t size) { return Counts(size, kWarpThreads); }
+KnownCounts CureCounts(uint64_t size) { return Counts(size, kWarpSectors); }
+
 void Run(CaseRun& run, void (*kernel)(uint32_t, uint32_t, const float*, float*), uint32_t log_stride) {
   if (!ExpectOnPaper(run, OnPaper(run.size(), run.repeat()), "a power of two from 32768 to 1073741824")) return;
   const auto count = static_cast<uint32_t>(run.size());
@@ -82,12 +103,14 @@ const Case kDefect = {"stride_defect", "out = a in, read 32 bytes apart: 8 secto
                       "floats",        uint64_t{1} << 26,
                       "launches",      200,
                       RunDefect,       "StrideDefectKernel",
-                      "dram",          OnPaper};
+                      "dram",          OnPaper,
+                      DefectCounts};
 const Case kCure = {"stride_cure", "out = a in, read one after another",
                     "floats",      uint64_t{1} << 26,
                     "launches",    200,
                     RunCure,       "StrideCureKernel",
-                    "dram",        OnPaper};
+                    "dram",        OnPaper,
+                    CureCounts};
 
 }  // namespace
 
