@@ -28,6 +28,7 @@ constexpr double kTensorCyclesPerPackedHalf = 2;
 constexpr double kSparseRatio = 1.25;
 // Bytes that one wavefront of L1 or shared memory moves.
 constexpr double kWavefrontBytes = 128;
+constexpr double kSectorBytes = 32;
 
 enum class Clock { kSm, kL2, kDram };
 
@@ -42,6 +43,7 @@ constexpr CountedResource kResources[] = {
     {ResourceKind::kDram, "dram__bytes", Clock::kDram},
     {ResourceKind::kL2Lookup, "lts__t_sectors", Clock::kL2},
     {ResourceKind::kL2DataOut, "lts__lts2xbar_cycles_active", Clock::kL2},
+    {ResourceKind::kL2DataIn, "lts__xbar2lts_cycles_active", Clock::kL2},
     {ResourceKind::kL2Fabric, "lts__ltcfabric2lts_cycles_active", Clock::kL2},
     {ResourceKind::kL2Atomics, "lts__d_atomic_input_cycles_active", Clock::kL2},
     {ResourceKind::kSmPort, "l1tex__m_xbar2l1tex_read_bytes", Clock::kSm},
@@ -154,7 +156,10 @@ class Builder {
     const std::optional<TracingCost> cost = FitTracingCost(*facts_.machine);
     if (const std::optional<double> empty_ns = EmptyKernelNs(*facts_.machine, facts_.shape); empty_ns.has_value()) {
       // The empty kernel was recorded, too: what that adds is in `tracing` already.
-      evidence_.input.launch_ns = std::max(0.0, *empty_ns - (cost.has_value() ? TracingNs(*cost, 1) : 0));
+      const double recorded_ns = cost.has_value() ? TracingNs(*cost, 1) : 0;
+      evidence_.input.launch_ns = std::max(0.0, *empty_ns - recorded_ns);
+      const std::optional<double> idle_ns = IdleLaunchNs(*facts_.machine, facts_.shape);
+      if (idle_ns.has_value()) evidence_.input.idle_launch_ns = std::max(0.0, *idle_ns - recorded_ns);
     } else {
       evidence_.unmeasured.emplace_back("launch and drain: the machine file has no recorded empty kernels");
     }
@@ -204,18 +209,70 @@ class Builder {
     return *l2_hz * clocks.max_hz / *clocks.counted_hz;
   }
 
+  // What is known of a resource whose own counter was not sampled: at least so much. Absent where nothing is.
+  std::optional<CountedMetric> CountedOtherwise(LadderResource* resource) {
+    double count = 0;
+    absl::string_view note;
+    const auto threads = [this](absl::string_view a, absl::string_view b, absl::string_view c) {
+      double sum = 0;
+      for (const absl::string_view op : {a, b, c}) {
+        sum += OrZero(absl::StrCat("smsp__sass_thread_inst_executed_op_", op, "_pred_on.sum"));
+      }
+      return sum;
+    };
+    switch (resource->kind) {
+      case ResourceKind::kL1Data:
+        count = SharedWavefronts();
+        note = "L1/shared data: wavefronts of shared memory alone, from patched code";
+        break;
+      case ResourceKind::kL2DataIn:
+        count = WrittenSectors();
+        note = "L2 data in: sectors that SMs write, without their requests to read";
+        break;
+      case ResourceKind::kFp64Pipe:
+        count = threads("dadd", "dmul", "dfma") / kLanes;
+        resource->only_useful = true;
+        note = "fp64 pipe: operations of patched code, 32 to an instruction";
+        break;
+      case ResourceKind::kFmaPipe:
+        count = threads("fadd", "fmul", "ffma") / kLanes;
+        resource->only_useful = true;
+        note = "fma pipe: single-precision operations of patched code, 32 to an instruction";
+        break;
+      default:
+        break;
+    }
+    if (!(count > 0)) return std::nullopt;
+    evidence_.notes.emplace_back(note);
+    return CountedMetric{.group = 0, .name = "", .median = count, .min = count, .max = count};
+  }
+
+  // To L2, by SMs.
+  double WrittenSectors() const {
+    return std::max(
+        0.0, OrZero("lts__t_sectors_srcunit_tex.sum") -
+                 Find("lts__t_sectors_srcunit_tex_op_read.sum").value_or(OrZero("lts__t_sectors_srcunit_tex.sum")));
+  }
+
+  // Of L2: each takes in a sector a cycle.
+  std::optional<double> SliceCount() const {
+    const CountedMetric* sum = FindMetric("lts__t_sectors.sum");
+    if (sum == nullptr || !(sum->median > 0)) return std::nullopt;
+    const std::optional<double> mean = FindIn(sum->group, "lts__t_sectors.avg");
+    return mean.value_or(0) > 0 ? std::optional<double>(std::round(ValueOf(*sum) / *mean)) : std::nullopt;
+  }
+
   // Of one resource at the device's maximum SM clock; no resource where count, peak or clock is missing.
   absl::Status AddResource(const CountedResource& counted) {
-    const CountedMetric* sum = FindMetric(absl::StrCat(counted.metric, ".sum"));
-    // At least what patched code counts in shared memory.
-    const CountedMetric shared{
-        .group = 0, .name = "", .median = SharedWavefronts(), .min = SharedWavefronts(), .max = SharedWavefronts()};
-    if (sum == nullptr && counted.kind == ResourceKind::kL1Data && shared.median > 0) {
-      evidence_.notes.emplace_back("L1/shared data: wavefronts of shared memory alone, from patched code");
-      sum = &shared;
-    }
-    const std::optional<double> peak = Peak(counted.metric);
     LadderResource resource{.kind = counted.kind};
+    const CountedMetric* sum = FindMetric(absl::StrCat(counted.metric, ".sum"));
+    std::optional<CountedMetric> other;
+    if (sum == nullptr) {
+      other = CountedOtherwise(&resource);
+      if (other.has_value()) sum = &*other;
+    }
+    std::optional<double> peak = Peak(counted.metric);
+    if (!peak.has_value() && counted.kind == ResourceKind::kL2DataIn) peak = SliceCount();
     const std::optional<double> hz = HzOf(counted.clock, &resource.on_sm_clock);
     if (sum == nullptr || !peak.has_value() || hz.value_or(0) <= 0) {
       missing_.emplace_back(model::ResourceName(counted.kind));
@@ -238,7 +295,7 @@ class Builder {
       if (!busiest_ns.ok()) return Named(counted.metric, busiest_ns.status());
       resource.busiest_ns = *busiest_ns;
     }
-    resource.eta_ratio = EtaOf(counted.kind, *peak);
+    resource.eta_ratio = EtaOf(counted.kind, *peak, *hz);
     evidence_.input.resources.Set(resource);
     return absl::OkStatus();
   }
@@ -348,7 +405,7 @@ class Builder {
     return std::nullopt;
   }
 
-  std::optional<double> EtaOf(ResourceKind kind, double peak) const {
+  std::optional<double> EtaOf(ResourceKind kind, double peak, double hz) const {
     if (facts_.machine == nullptr) return std::nullopt;
     const auto per_cycle = [this](pb::CeilingResource resource) {
       return SustainedPerSmCycle(*facts_.machine, resource, pb::CEILING_PATH_THREAD);
@@ -361,6 +418,11 @@ class Builder {
         double read_share = 0.5;
         if (read.has_value() && write.has_value() && *read + *write > 0) read_share = *read / (*read + *write);
         return Eta(SustainedDramBytesPerCycle(*facts_.machine, read_share), peak);
+      }
+      case ResourceKind::kL2DataOut:
+      case ResourceKind::kL2DataIn: {
+        const std::optional<double> bytes = SustainedL2BytesPerSecond(*facts_.machine, kind == ResourceKind::kL2DataIn);
+        return bytes.has_value() ? Eta(*bytes / kSectorBytes / hz, peak) : std::nullopt;
       }
       case ResourceKind::kL1Data: {
         const std::optional<double> l1 = per_cycle(pb::CEILING_RESOURCE_L1);
@@ -411,6 +473,8 @@ class Builder {
     return {.dram_read_bytes = OrZero("dram__bytes_read.sum"),
             .dram_write_bytes = OrZero("dram__bytes_write.sum"),
             .l2_sectors = OrZero("lts__t_sectors.sum"),
+            .l2_sm_sectors = OrZero("lts__t_sectors_srcunit_tex.sum"),
+            .l2_written_sectors = WrittenSectors(),
             .l1_wavefronts = Find("l1tex__data_pipe_lsu_wavefronts.sum").value_or(SharedWavefronts()),
             .instructions = OrZero("smsp__inst_executed.sum"),
             .lsu_instructions = OrZero("sm__inst_executed_pipe_lsu.sum")};
@@ -426,6 +490,7 @@ class Builder {
     work.global_data_bytes = loaded + stored;
     work.global_sectors =
         sass("l1tex_t_sectors_pipe_lsu_mem_global_op_ld") + sass("l1tex_t_sectors_pipe_lsu_mem_global_op_st");
+    work.global_store_sectors = sass("l1tex_t_sectors_pipe_lsu_mem_global_op_st");
     work.global_instructions = sass("inst_executed_op_global_ld") + sass("inst_executed_op_global_st");
     work.requested_read_bytes = loaded + local + atomic + sass("data_bytes_mem_global_op_ldgsts");
     work.stored_bytes = stored + local + atomic;
@@ -442,6 +507,10 @@ class Builder {
     work.shared_data_bytes = sass("data_bytes_mem_shared");
     work.local_instructions = sass("inst_executed_op_local_ld") + sass("inst_executed_op_local_st");
     work.local_sectors = sass("sectors_mem_local");
+    // Of loads and stores together; by their instructions.
+    if (work.local_instructions > 0) {
+      work.local_store_sectors = work.local_sectors * (sass("inst_executed_op_local_st") / work.local_instructions);
+    }
     const double l1_sectors = OrZero("l1tex__t_sectors.sum");
     if (l1_sectors > 0) {
       work.local_miss_ratio = std::clamp(1 - OrZero("l1tex__t_sectors_lookup_hit.sum") / l1_sectors, 0.0, 1.0);
@@ -537,7 +606,6 @@ class Builder {
         !dram) {
       return std::nullopt;
     }
-    constexpr double kSectorBytes = 32;
     const double miss = *l2_reads > 0 ? std::min(1.0, *dram_reads / (kSectorBytes * *l2_reads)) : 0;
     const absl::StatusOr<model::LatencyRatio> ratio =
         model::ComputeLatencyRatio({.observed_cycles = *pending / ValueOf(*executed),

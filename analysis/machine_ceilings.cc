@@ -160,6 +160,16 @@ std::optional<double> SustainedPerSecond(const v1::MachineFile& machine, v1::Cei
                  [](const v1::Ceiling& ceiling) -> std::optional<double> { return ceiling.slope().work_per_second(); });
 }
 
+std::optional<double> SustainedL2BytesPerSecond(const v1::MachineFile& machine, bool written) {
+  return Largest(machine, v1::CEILING_RESOURCE_L2, v1::CEILING_PATH_THREAD,
+                 [written](const v1::Ceiling& ceiling) -> std::optional<double> {
+                   // Machine files before 0.2 hold reads alone, and do not say so.
+                   const bool writes = ceiling.has_read_share_ratio() && ceiling.read_share_ratio() == 0;
+                   if (writes != written) return std::nullopt;
+                   return ceiling.slope().work_per_second();
+                 });
+}
+
 std::optional<double> SustainedDramBytesPerSecond(const v1::MachineFile& machine, double read_share_ratio) {
   return DramAt(machine, read_share_ratio, [](const v1::Ceiling&) { return std::optional<double>(1); });
 }
@@ -193,6 +203,12 @@ std::optional<double> EmptyKernelNs(const v1::MachineFile& machine, const Launch
   }
   if (nearest == nullptr) return std::nullopt;
   return nearest->recorded().median_ns();
+}
+
+std::optional<double> IdleLaunchNs(const v1::MachineFile& machine, const LaunchShape& shape) {
+  LaunchShape one = shape;
+  one.grid_blocks = std::max<uint64_t>(1, shape.cluster_blocks);
+  return EmptyKernelNs(machine, one);
 }
 
 std::optional<TracingCost> FitTracingCost(const v1::MachineFile& machine) {

@@ -277,7 +277,7 @@ class ProcessLadders {
     absl::Status status = FillFigures({facts, launch, sorted_ns, clock_step_ns, kernels}, row);
     if (!status.ok()) return refuse(status);
     row->clean_count = clean_count;
-    const double launch_ns = row->ladder.Term(model::TermKind::kLaunch).ns;
+    const double launch_ns = row->ladder.idle_launch_ns;
     double ns_per_cycle = NsPerCycle(facts, *row);
     if (modes.ok() && modes->size() > 1) {
       ns_per_cycle = FitNsPerCycle(model_.counters, series, *modes, ns_per_cycle, launch_ns);

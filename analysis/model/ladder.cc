@@ -39,7 +39,8 @@ absl::Status CheckInput(const LadderInput& input) {
   if (absl::Status status = CheckClocks(input.clocks); !status.ok()) return status;
   for (const auto& [field, value] :
        {std::pair("tracing_ns", input.tracing_ns), std::pair("launch_ns", input.launch_ns),
-        std::pair("no_issue_cycles", input.no_issue_cycles), std::pair("uncontended_ratio", input.uncontended_ratio)}) {
+        std::pair("idle_launch_ns", input.idle_launch_ns), std::pair("no_issue_cycles", input.no_issue_cycles),
+        std::pair("uncontended_ratio", input.uncontended_ratio)}) {
     if (absl::Status status = CheckOptional(field, value); !status.ok()) return status;
   }
   if (absl::Status status = CheckRatio("sync_ratio", input.sync_ratio); !status.ok()) return status;
@@ -170,7 +171,9 @@ class Builder {
     if (!input_.active.has_value()) return absl::OkStatus();
     ns_per_cycle_ = kNsPerSecond / ActiveHz(input_, ladder_.rungs);
     const double max_ns = input_.active->max * ns_per_cycle_;
-    const double closure_ns = input_.time_ns - input_.tracing_ns.value_or(0) - input_.launch_ns.value_or(0) - max_ns;
+    const double launch_ns = input_.launch_ns.value_or(0);
+    ladder_.idle_launch_ns = std::min(input_.idle_launch_ns.value_or(launch_ns), launch_ns);
+    const double closure_ns = input_.time_ns - input_.tracing_ns.value_or(0) - ladder_.idle_launch_ns - max_ns;
     if (!std::isfinite(closure_ns)) return absl::OutOfRangeError("active.max: in ns, beyond the range of a double");
     ladder_.active_cycles_ns = ActiveCycles{max_ns, input_.active->mean * ns_per_cycle_};
     ladder_.closure_ns = closure_ns;

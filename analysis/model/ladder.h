@@ -57,6 +57,8 @@ struct LadderInput {
   // Of the machine file.
   std::optional<double> tracing_ns = std::nullopt;
   std::optional<double> launch_ns = std::nullopt;
+  // Of it, what passes while no SM is active. Absent: all of it.
+  std::optional<double> idle_launch_ns = std::nullopt;
   // Absent without any counter.
   std::optional<ActiveCycles> active = std::nullopt;
   // Cycles of a scheduler without an issue while warps were there: (smsp__cycles_active.sum -
@@ -103,7 +105,7 @@ struct Ladder {
   // Of the rest nothing holds in a violation.
   // Idle SMs that cost nothing, since the binding resource was busy meanwhile. They come back in what-ifs.
   double hidden_idle_ns = 0;
-  // Time less tracing, launch and the longest-active SM; absent without active cycles.
+  // Time less tracing, the launch while no SM is active, and the longest-active SM; absent without active cycles.
   std::optional<double> closure_ns = std::nullopt;
   // Closure fails: idle to overlap are counted as unexplained (their class says so).
   bool other_regime = false;
@@ -118,6 +120,8 @@ struct Ladder {
   std::optional<double> uncontended_ns = std::nullopt;
   // Active cycles in ns, at the clock that the binding resource takes.
   std::optional<ActiveCycles> active_cycles_ns = std::nullopt;
+  // Of the launch, what passes while no SM is active.
+  double idle_launch_ns = 0;
   // Named where the queue is.
   std::optional<ResourceKind> queue_resource = std::nullopt;
 

@@ -16,6 +16,12 @@ constexpr double kWarpLanes = 32;
 
 double Less(double value, double taken) { return std::max(0.0, value - taken); }
 
+// Sectors of local memory that go on to L2.
+double LocalL2Sectors(const RequestedWork& requested) {
+  const double stored = std::min(requested.local_store_sectors, requested.local_sectors);
+  return stored + (requested.local_sectors - stored) * requested.local_miss_ratio;
+}
+
 // 1 where nothing was counted: nothing can be saved of nothing.
 double Ratio(double left, double counted) { return counted > 0 ? std::clamp(left / counted, 0.0, 1.0) : 1; }
 
@@ -46,12 +52,15 @@ absl::Status CheckWork(const CountedWork& counted, const RequestedWork& requeste
       {"dram_read_bytes", counted.dram_read_bytes},
       {"dram_write_bytes", counted.dram_write_bytes},
       {"l2_sectors", counted.l2_sectors},
+      {"l2_sm_sectors", counted.l2_sm_sectors},
+      {"l2_written_sectors", counted.l2_written_sectors},
       {"l1_wavefronts", counted.l1_wavefronts},
       {"instructions", counted.instructions},
       {"lsu_instructions", counted.lsu_instructions},
       {"global_data_bytes", requested.global_data_bytes},
       {"global_sectors", requested.global_sectors},
       {"global_instructions", requested.global_instructions},
+      {"global_store_sectors", requested.global_store_sectors},
       {"requested_read_bytes", requested.requested_read_bytes},
       {"stored_bytes", requested.stored_bytes},
       {"l2_fixed_sectors", requested.l2_fixed_sectors},
@@ -60,6 +69,7 @@ absl::Status CheckWork(const CountedWork& counted, const RequestedWork& requeste
       {"shared_data_bytes", requested.shared_data_bytes},
       {"local_instructions", requested.local_instructions},
       {"local_sectors", requested.local_sectors},
+      {"local_store_sectors", requested.local_store_sectors},
       {"local_miss_ratio", requested.local_miss_ratio},
       {"warp_instructions", requested.warp_instructions},
       {"thread_instructions", requested.thread_instructions},
@@ -79,21 +89,29 @@ CountedWork WorkWithout(const CountedWork& counted, const RequestedWork& request
       std::min(requested.local_sectors / kSectorsPerLine, counted.l1_wavefronts - shared_wavefronts);
   double global_wavefronts = counted.l1_wavefronts - shared_wavefronts - local_wavefronts;
 
+  double local_written = std::min(requested.local_store_sectors, counted.l2_written_sectors);
+  double global_written = std::min(requested.global_store_sectors, counted.l2_written_sectors - local_written);
+  const double other_written = counted.l2_written_sectors - local_written - global_written;
+
   if (removed.Contains(ExcessFactor::kSpills)) {
     local_wavefronts = 0;
+    local_written = 0;
     left.instructions = Less(left.instructions, requested.local_instructions);
     left.lsu_instructions = Less(left.lsu_instructions, requested.local_instructions);
-    const double l2_sectors = std::min(requested.local_sectors * requested.local_miss_ratio, left.l2_sectors);
+    // Of all of L2's sectors the same share as of those of SMs: some pass its halves' fabric and are counted twice.
+    const double l2_sectors = LocalL2Sectors(requested);
+    const double of = counted.l2_sm_sectors > 0 ? counted.l2_sm_sectors : counted.l2_sectors;
+    const double l2_share = of > 0 ? std::min(1.0, l2_sectors / of) : 0;
     // Of DRAM, the same share as of L2, at most the bytes themselves.
-    const double l2_share = left.l2_sectors > 0 ? l2_sectors / left.l2_sectors : 0;
     const double dram_bytes = left.dram_read_bytes + left.dram_write_bytes;
     const double dram_share = dram_bytes > 0 ? std::min(l2_share, l2_sectors * kSectorBytes / dram_bytes) : 0;
-    left.l2_sectors -= l2_sectors;
+    left.l2_sectors *= 1 - l2_share;
     left.dram_read_bytes *= 1 - dram_share;
     left.dram_write_bytes *= 1 - dram_share;
   }
   if (removed.Contains(ExcessFactor::kUncoalesced) && requested.global_sectors > 0) {
     const double filled = std::min(1.0, requested.global_data_bytes / (kSectorBytes * requested.global_sectors));
+    global_written *= filled;
     left.dram_read_bytes = std::min(left.dram_read_bytes, requested.requested_read_bytes);
     const double fixed = std::min(requested.l2_fixed_sectors, left.l2_sectors);
     const double coalesced = fixed + filled * (left.l2_sectors - fixed);
@@ -107,6 +125,7 @@ CountedWork WorkWithout(const CountedWork& counted, const RequestedWork& request
         std::min(shared_wavefronts, std::max(requested.shared_instructions, requested.shared_data_bytes / kLineBytes));
   }
   left.l1_wavefronts = shared_wavefronts + local_wavefronts + global_wavefronts;
+  left.l2_written_sectors = local_written + global_written + other_written;
   if (removed.Contains(ExcessFactor::kDivergence) && requested.warp_instructions > 0) {
     left.instructions *= std::min(1.0, requested.thread_instructions / (kWarpLanes * requested.warp_instructions));
   }
@@ -121,6 +140,7 @@ UsefulRatios RatiosWithout(const CountedWork& counted, const RequestedWork& requ
   UsefulRatios ratios;
   ratios.dram = Ratio(left.dram_read_bytes + left.dram_write_bytes, counted.dram_read_bytes + counted.dram_write_bytes);
   ratios.l2 = Ratio(left.l2_sectors, counted.l2_sectors);
+  ratios.l2_in = Ratio(left.l2_written_sectors, counted.l2_written_sectors);
   ratios.l1 = Ratio(left.l1_wavefronts, counted.l1_wavefronts);
   ratios.issue = Ratio(left.instructions, counted.instructions);
   ratios.lsu = Ratio(left.lsu_instructions, counted.lsu_instructions);
@@ -139,6 +159,8 @@ double RatioOf(const UsefulRatios& ratios, ResourceKind kind) noexcept {
     case ResourceKind::kL2Fabric:
     case ResourceKind::kSmPort:
       return ratios.l2;
+    case ResourceKind::kL2DataIn:
+      return ratios.l2_in;
     case ResourceKind::kL1Data:
       return ratios.l1;
     case ResourceKind::kIssue:
@@ -158,10 +180,14 @@ double RatioOf(const UsefulRatios& ratios, ResourceKind kind) noexcept {
   return 1;
 }
 
+double RatioOf(const UsefulRatios& ratios, const LadderResource& resource) noexcept {
+  return resource.only_useful ? 1 : RatioOf(ratios, resource.kind);
+}
+
 LadderResources ResourcesWithout(const LadderResources& resources, const UsefulRatios& ratios) {
   LadderResources left = resources;
   for (LadderResource& resource : left) {
-    const double ratio = RatioOf(ratios, resource.kind);
+    const double ratio = RatioOf(ratios, resource);
     resource.work_ns *= ratio;
     if (resource.busiest_ns.has_value())
       *resource.busiest_ns = std::max(*resource.busiest_ns * ratio, resource.work_ns);
@@ -172,7 +198,7 @@ LadderResources ResourcesWithout(const LadderResources& resources, const UsefulR
 
 void SetUseful(const UsefulRatios& without_all, LadderResources* resources) {
   for (LadderResource& resource : *resources) {
-    resource.useful_ns = resource.work_ns * RatioOf(without_all, resource.kind);
+    resource.useful_ns = resource.work_ns * RatioOf(without_all, resource);
   }
 }
 
@@ -184,7 +210,7 @@ absl::StatusOr<Excess> ExcessOf(absl::Span<const LadderResource> resources, cons
     const UsefulRatios ratios = RatiosWithout(counted, requested, removed);
     double ns = 0;
     for (const LadderResource& resource : resources) {
-      ns = std::max(ns, resource.work_ns * RatioOf(ratios, resource.kind));
+      ns = std::max(ns, resource.work_ns * RatioOf(ratios, resource));
     }
     return ns;
   };
@@ -205,7 +231,7 @@ absl::StatusOr<Excess> ExcessOf(absl::Span<const LadderResource> resources, cons
     const auto factor = static_cast<ExcessFactor>(i);
     const UsefulRatios alone = RatiosWithout(counted, requested, FactorSet::Of(factor));
     const bool changes = std::any_of(resources.begin(), resources.end(), [&](const LadderResource& resource) {
-      return resource.work_ns > 0 && RatioOf(alone, resource.kind) < 1;
+      return resource.work_ns > 0 && RatioOf(alone, resource) < 1;
     });
     if (!changes && shapley->factors[i].value == 0) continue;
     excess.shares.push_back({factor, shapley->factors[i].value, shapley->factors[i].solo});

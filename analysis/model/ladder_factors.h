@@ -6,7 +6,10 @@
 //   the
 //                  load/store unit only: bulk copies (TMA) have no lanes.
 //   conflicts      shared memory takes more wavefronts than instructions and bytes need
-//   spills         loads and stores of local memory: issue, load/store unit, L1, and their part of L2 and DRAM
+//   spills         loads and stores of local memory: issue, load/store unit, L1, and their part of L2 and DRAM. L1
+//   writes
+//                  through: all that is stored reaches L2 (on an H200, 246,005,760 sectors of local stores made
+//                  246,174,688 written sectors of L2, 168,960 of them global)
 //   divergence     instructions issued for fewer than 32 lanes: issue and arithmetic pipes
 //   write-back     DRAM is written more than the kernel stores
 //
@@ -55,7 +58,11 @@ class FactorSet {
 struct CountedWork {
   double dram_read_bytes = 0;
   double dram_write_bytes = 0;
-  double l2_sectors = 0;     // lts__t_sectors
+  double l2_sectors = 0;  // lts__t_sectors
+  // Of them, what SMs asked for or wrote (lts__t_sectors_srcunit_tex). 0: not counted, all of them then.
+  double l2_sm_sectors = 0;
+  // And what they wrote.
+  double l2_written_sectors = 0;
   double l1_wavefronts = 0;  // l1tex__data_pipe_lsu_wavefronts
   double instructions = 0;   // smsp__inst_executed
   double lsu_instructions = 0;
@@ -67,6 +74,8 @@ struct RequestedWork {
   double global_data_bytes = 0;
   double global_sectors = 0;
   double global_instructions = 0;
+  // Of the sectors, those of stores.
+  double global_store_sectors = 0;
   // Bytes that loads of any kind ask for: global, local, asynchronous and bulk copies. DRAM need not read more.
   double requested_read_bytes = 0;
   // Bytes stored, of any kind. DRAM need not be written more.
@@ -80,7 +89,10 @@ struct RequestedWork {
   // Loads and stores of local memory.
   double local_instructions = 0;
   double local_sectors = 0;
-  // Share of local sectors that miss L1 and go on to L2: 0 to 1. The L1's own miss rate; its interval is all of it.
+  // Of them, those of stores.
+  double local_store_sectors = 0;
+  // Share of loaded local sectors that miss L1 and go on to L2: 0 to 1. The L1's own miss rate; its interval is all of
+  // it.
   double local_miss_ratio = 0;
   // Instructions of patched code, of warps and of threads: threads / (32 x warps) is the share of lanes that work.
   double warp_instructions = 0;
@@ -92,6 +104,8 @@ struct UsefulRatios {
   double dram = 1;
   // Whatever carries sectors from L2: lookup, data out, fabric, port of the SM.
   double l2 = 1;
+  // What carries them to it.
+  double l2_in = 1;
   double l1 = 1;
   double issue = 1;
   double lsu = 1;
@@ -113,6 +127,8 @@ UsefulRatios RatiosWithout(const CountedWork& counted, const RequestedWork& requ
 
 // What is left of a resource's work; 1 for kinds that no factor changes (atomics, tensor).
 double RatioOf(const UsefulRatios& ratios, ResourceKind kind) noexcept;
+// And for a resource that counts useful work alone.
+double RatioOf(const UsefulRatios& ratios, const LadderResource& resource) noexcept;
 // The resources as they would be: work and busiest times the ratio, useful at most the work.
 LadderResources ResourcesWithout(const LadderResources& resources, const UsefulRatios& ratios);
 // Sets useful_ns of every resource to what is left without any of the factors.

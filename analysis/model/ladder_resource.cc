@@ -56,6 +56,8 @@ absl::string_view ResourceName(ResourceKind kind) noexcept {
       return "L2 lookup";
     case ResourceKind::kL2DataOut:
       return "L2 data out";
+    case ResourceKind::kL2DataIn:
+      return "L2 data in";
     case ResourceKind::kL2Fabric:
       return "L2 fabric";
     case ResourceKind::kL2Atomics:
@@ -90,6 +92,7 @@ ResourceScope ScopeOf(ResourceKind kind) noexcept {
       return ResourceScope::kChannel;
     case ResourceKind::kL2Lookup:
     case ResourceKind::kL2DataOut:
+    case ResourceKind::kL2DataIn:
     case ResourceKind::kL2Fabric:
     case ResourceKind::kL2Atomics:
       return ResourceScope::kSlice;

@@ -30,6 +30,7 @@ enum class ResourceKind : uint8_t {
   kDram,              // dram__bytes
   kL2Lookup,          // lts__t_sectors, of all sources
   kL2DataOut,         // lts__lts2xbar_cycles_active
+  kL2DataIn,          // lts__xbar2lts_cycles_active: one for a sector written, one for a request to read
   kL2Fabric,          // lts__ltcfabric2lts_cycles_active
   kL2Atomics,         // lts__d_atomic_input_cycles_active
   kSmPort,            // l1tex__m_xbar2l1tex_read_bytes
@@ -43,7 +44,7 @@ enum class ResourceKind : uint8_t {
   kTensorOperations,  // sm__ops_path_tensor_*: the path's operations over its own peak
   kTensorPipe,        // sm__pipe_tensor_cycles_active: above the operations where shapes or operands waste cycles
 };
-inline constexpr size_t kResourceKindCount = 15;
+inline constexpr size_t kResourceKindCount = 16;
 
 // What one instance is: where a busiest one is looked for.
 enum class ResourceScope : uint8_t { kChannel, kSlice, kSm };
@@ -80,6 +81,8 @@ struct LadderResource {
   double work_ns = 0;
   // work_ns or more. Absent where no maximum over instances was counted: the work counts then.
   std::optional<double> busiest_ns = std::nullopt;
+  // It counts lanes that do work, so that no factor (ladder_factors.h) leaves less of it.
+  bool only_useful = false;
   // busiest_ns is that of BusiestOfEqualBlocksNs, not counted.
   bool assumes_equal_blocks = false;
   // Sustained over theoretical rate, above 0, at most 1. Absent without a machine file.

@@ -181,6 +181,52 @@ TEST(LadderInputTest, WavefrontsOfSharedMemoryStandInForThoseOfL1) {
   EXPECT_TRUE(Says(evidence->notes, "shared memory alone"));
 }
 
+TEST(LadderInputTest, DoublePrecisionOfPatchedCodeStandsInForItsPipe) {
+  LadderFacts facts = Light();
+  AddSass(&facts);
+  facts.peaks["sm__inst_executed_pipe_fp64.sum.peak_sustained"] = 200;
+  Count(&facts, kSass, "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum", 32 * 900000);
+  Count(&facts, kSass, "smsp__sass_thread_inst_executed_op_dadd_pred_on.sum", 32 * 300000);
+  const auto evidence = BuildLadderInput(facts);
+  ASSERT_TRUE(evidence.ok()) << evidence.status();
+  // 1.2e6 / 200 / 2 GHz; lanes that work, so that all of it is useful.
+  EXPECT_DOUBLE_EQ(Resource(*evidence, ResourceKind::kFp64Pipe).work_ns, 3000);
+  EXPECT_DOUBLE_EQ(*Resource(*evidence, ResourceKind::kFp64Pipe).useful_ns, 3000);
+  EXPECT_TRUE(Says(evidence->notes, "fp64 pipe"));
+  // Its own counter goes before.
+  Count(&facts, kLight, "sm__inst_executed_pipe_fp64.sum", 1600000);
+  const auto counted = BuildLadderInput(facts);
+  ASSERT_TRUE(counted.ok()) << counted.status();
+  EXPECT_DOUBLE_EQ(Resource(*counted, ResourceKind::kFp64Pipe).work_ns, 4000);
+  EXPECT_FALSE(Says(counted->notes, "fp64 pipe"));
+}
+
+TEST(LadderInputTest, L2TakesInWhatSmsWriteASectorACycleAndSlice) {
+  LadderFacts facts = Light();
+  Count(&facts, kLight, "lts__t_sectors.avg", 3000);
+  Count(&facts, kLight, "lts__t_sectors_srcunit_tex.sum", 280000);
+  Count(&facts, kLight, "lts__t_sectors_srcunit_tex_op_read.sum", 130000);
+  const auto written = BuildLadderInput(facts);
+  ASSERT_TRUE(written.ok()) << written.status();
+  // 1.5e5 sectors, 100 slices, 1.5 GHz.
+  EXPECT_DOUBLE_EQ(Resource(*written, ResourceKind::kL2DataIn).work_ns, 1000);
+  EXPECT_TRUE(Says(written->notes, "L2 data in"));
+  facts.peaks["lts__xbar2lts_cycles_active.sum.peak_sustained"] = 100;
+  Count(&facts, kLight, "lts__xbar2lts_cycles_active.sum", 180000);
+  Count(&facts, kLight, "lts__xbar2lts_cycles_active.max", 2700);
+  Count(&facts, kLight, "lts__xbar2lts_cycles_active.avg", 1800);
+  const auto counted = BuildLadderInput(facts);
+  ASSERT_TRUE(counted.ok()) << counted.status();
+  EXPECT_DOUBLE_EQ(Resource(*counted, ResourceKind::kL2DataIn).work_ns, 1200);
+  EXPECT_DOUBLE_EQ(*Resource(*counted, ResourceKind::kL2DataIn).busiest_ns, 1800);
+  // Without a count of what SMs read nothing is known of what they write.
+  LadderFacts none = Light();
+  Count(&none, kLight, "lts__t_sectors_srcunit_tex.sum", 280000);
+  const auto unknown = BuildLadderInput(none);
+  ASSERT_TRUE(unknown.ok()) << unknown.status();
+  EXPECT_EQ(unknown->input.resources.Find(ResourceKind::kL2DataIn), nullptr);
+}
+
 TEST(LadderInputTest, LittleDramTrafficIsTheSmallestSample) {
   LadderFacts facts = Light();
   facts.l2_cache_bytes = 5000000;
@@ -236,6 +282,11 @@ TEST(LadderInputTest, TheMachineFileGivesSustainedRatesLaunchAndTracing) {
   facts.waves = 3;
   // Of an H200, so that a part of it is sustained.
   facts.peaks["dram__bytes.sum.peak_sustained"] = 1504;
+  facts.peaks["lts__xbar2lts_cycles_active.sum.peak_sustained"] = 94;
+  Count(&facts, kLight, "lts__xbar2lts_cycles_active.sum", 100000);
+  for (CountedMetric& metric : facts.counters) {
+    if (metric.name == "lts__cycles_elapsed.avg.per_second") metric.median = 1.707e9;
+  }
   const auto evidence = BuildLadderInput(facts);
   ASSERT_TRUE(evidence.ok()) << evidence.status();
   // Reads alone: that of the file's reads.
@@ -244,11 +295,17 @@ TEST(LadderInputTest, TheMachineFileGivesSustainedRatesLaunchAndTracing) {
   EXPECT_LT(*Resource(*evidence, ResourceKind::kDram).eta_ratio, 1);
   // No ceiling is of lookups.
   EXPECT_FALSE(Resource(*evidence, ResourceKind::kL2Lookup).eta_ratio.has_value());
+  // Half as fast as it is read: 4.8 of 5.1 TB/s, and 10.2 of 10.3.
+  EXPECT_NEAR(*SustainedL2BytesPerSecond(*machine, true) / *SustainedL2BytesPerSecond(*machine, false), 0.475, 0.02);
+  EXPECT_DOUBLE_EQ(*Resource(*evidence, ResourceKind::kL2DataIn).eta_ratio,
+                   *SustainedL2BytesPerSecond(*machine, true) / 32 / 1.707e9 / 94);
   const std::optional<TracingCost> cost = FitTracingCost(*machine);
   ASSERT_TRUE(cost.has_value());
   EXPECT_DOUBLE_EQ(*evidence->input.tracing_ns, TracingNs(*cost, 3, facts.shape, facts.time_ns));
   // What recording the empty kernel added is not counted twice.
   EXPECT_DOUBLE_EQ(*evidence->input.launch_ns, *EmptyKernelNs(*machine, facts.shape) - TracingNs(*cost, 1));
+  EXPECT_DOUBLE_EQ(*evidence->input.idle_launch_ns,
+                   *EmptyKernelNs(*machine, {.grid_blocks = 1, .block_threads = 256}) - TracingNs(*cost, 1));
 
   facts.waves.reset();
   const auto without_waves = BuildLadderInput(facts);

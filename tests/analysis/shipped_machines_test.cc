@@ -169,7 +169,9 @@ TEST_F(ShippedH200, KernelsAndTracingCostWhatTheyCost) {
   EXPECT_THAT(EmptyKernelNs(machine_, {1, 32, 0, 0}), Within(600, 900));
   const std::optional<TracingCost> cost = FitTracingCost(machine_);
   ASSERT_TRUE(cost.has_value());
-  EXPECT_THAT(cost->fixed_ns, AllOf(Ge(200), Le(400)));
+  // 195, 277 and 432 ns in three sessions: what is more here is less of an empty kernel's record, 704 ns in all of
+  // them.
+  EXPECT_THAT(cost->fixed_ns, AllOf(Ge(150), Le(500)));
   EXPECT_THAT(cost->wave_ns + cost->thread_ns * 256, AllOf(Ge(60), Le(100)));
   EXPECT_THAT(cost->wave_ns + cost->thread_ns * 1024, AllOf(Ge(90), Le(130)));
   // Of biases of up to 13.8 us.

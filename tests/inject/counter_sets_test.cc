@@ -69,14 +69,14 @@ TEST(CounterSets, CollectTheirGroupsInAFixedOrder) {
   EXPECT_THAT(NamesIn(CounterSet::kLight), ElementsAre("light"));
   EXPECT_THAT(NamesIn(CounterSet::kCore),
               ElementsAre("light+", "sass+", "tensor", "tensor_bf16", "tensor_fp16", "tensor_tf32", "tensor_8bit",
-                          "tensor_fp64_half", "tensor_4bit", "issue"));
+                          "tensor_fp64_half", "tensor_4bit", "issue", "l2_in"));
   EXPECT_THAT(NamesIn(CounterSet::kLean),
               ElementsAre("light+", "sass+", "st1", "lat", "lsu", "tensor", "tensor_bf16", "tensor_fp16", "tensor_tf32",
-                          "tensor_8bit", "tensor_fp64_half", "tensor_4bit", "st2", "st3", "st4", "issue"));
+                          "tensor_8bit", "tensor_fp64_half", "tensor_4bit", "st2", "st3", "st4", "issue", "l2_in"));
   EXPECT_THAT(NamesIn(CounterSet::kFull),
               ElementsAre("light+", "sass+", "st1", "lat", "lsu", "tensor", "tensor_bf16", "tensor_fp16", "tensor_tf32",
                           "tensor_8bit", "tensor_fp64_half", "tensor_4bit", "st2", "st3", "xbar", "tma", "pipes_a",
-                          "pipes_b", "st4", "st5", "st6", "issue", "pipe_fp64", "tensor_mix"));
+                          "pipes_b", "st4", "st5", "st6", "issue", "l2_in", "pipe_fp64", "tensor_mix"));
 }
 
 TEST(CounterSets, HaveWellFormedGroupsOfDifferentNames) {

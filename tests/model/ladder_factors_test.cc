@@ -87,6 +87,43 @@ TEST(LadderFactors, SpillsLeaveEveryLevelThatTheyReach) {
   EXPECT_EQ(WorkWithout(counted, requested, Only(ExcessFactor::kSpills)).l2_sectors, 800);
 }
 
+// An H200's counts of spill_defect (kernels/pairs): L1 writes through, so every local store is a sector that L2 takes
+// in, and its fabric makes half as many again.
+TEST(LadderFactors, SpilledStoresAllReachL2) {
+  const CountedWork counted{.dram_write_bytes = 66737920,
+                            .l2_sectors = 371981805,
+                            .l2_sm_sectors = 247616172,
+                            .l2_written_sectors = 247616172 - 1441484};
+  const RequestedWork requested{.global_store_sectors = 168960,
+                                .local_sectors = 492180480,
+                                .local_store_sectors = 246005760,
+                                .local_miss_ratio = 0.0055};
+  const CountedWork left = WorkWithout(counted, requested, Only(ExcessFactor::kSpills));
+  EXPECT_NEAR(left.l2_written_sectors, 168928, 1);
+  EXPECT_LT(left.l2_sectors, 0.002 * counted.l2_sectors);
+  EXPECT_LT(left.dram_write_bytes, 0.002 * counted.dram_write_bytes);
+  const UsefulRatios ratios = RatiosWithout(counted, requested, Only(ExcessFactor::kSpills));
+  EXPECT_EQ(RatioOf(ratios, ResourceKind::kL2DataIn), left.l2_written_sectors / counted.l2_written_sectors);
+}
+
+TEST(LadderFactors, StoresThatFillTheirSectorsLeaveL2LessToTakeIn) {
+  const CountedWork counted{.l2_sectors = 1000, .l2_sm_sectors = 1000, .l2_written_sectors = 500};
+  // 100 of the sectors written are of atomics or bulk copies.
+  const RequestedWork requested{.global_data_bytes = 6400, .global_sectors = 800, .global_store_sectors = 400};
+  EXPECT_EQ(WorkWithout(counted, requested, Only(ExcessFactor::kUncoalesced)).l2_written_sectors, 100 + 400 * 0.25);
+}
+
+TEST(LadderFactors, NothingIsLessOfWhatCountsUsefulWorkAlone) {
+  LadderResource lanes = Even(ResourceKind::kFp64Pipe, 100);
+  lanes.only_useful = true;
+  LadderResources resources = {lanes, Even(ResourceKind::kAluPipe, 100)};
+  SetUseful({.arithmetic = 0.25}, &resources);
+  EXPECT_EQ(resources.Find(ResourceKind::kFp64Pipe)->useful_ns, 100);
+  EXPECT_EQ(resources.Find(ResourceKind::kAluPipe)->useful_ns, 25);
+  const RequestedWork requested{.warp_instructions = 1000, .thread_instructions = 8000};
+  EXPECT_EQ(ExcessOf(absl::MakeConstSpan(&lanes, 1), {.instructions = 1000}, requested)->ns, 0);
+}
+
 TEST(LadderFactors, DivergenceIsOfIssueAndArithmetic) {
   CountedWork counted{.instructions = 1000};
   RequestedWork requested{.warp_instructions = 1000, .thread_instructions = 8000};

@@ -29,6 +29,7 @@ LadderInput RandomLadders::Measured() {
   input.clocks.counted_hz = OneIn(2) ? 1.98e9 : Between(1.2e9, 1.98e9);
   input.tracing_ns = OneIn(2) ? 0 : input.time_ns * Between(0, 0.1);
   input.launch_ns = OneIn(8) ? 0 : Between(500, 2000);
+  if (OneIn(2)) input.idle_launch_ns = *input.launch_ns * Between(0, 1.5);
   // One in six: counters of another regime.
   const double active_ns =
       OneIn(6) ? input.time_ns * Between(0, 2) : std::fmax(0, input.time_ns * Between(0.95, 1.02) - *input.launch_ns);

@@ -174,6 +174,21 @@ TEST(LadderVectors, CountersOfAnotherRegimeExplainNothing) {
   EXPECT_NEAR(ladder.UnexplainedNs(), 50847.8, 1);
 }
 
+// Blocks are dispatched while the first of them run: only the rest of the launch is outside of active cycles.
+TEST(Ladder, ALaunchThatSmsAreActiveInIsNotMissingFromTheTime) {
+  LadderInput input = Tiny();
+  const Ladder all = Computed(input);
+  EXPECT_EQ(all.idle_launch_ns, *input.launch_ns);
+  input.idle_launch_ns = *input.launch_ns - 400;
+  const Ladder ladder = Computed(input);
+  EXPECT_DOUBLE_EQ(*ladder.closure_ns, *all.closure_ns + 400);
+  EXPECT_EQ(ladder.Term(TermKind::kLaunch).ns, all.Term(TermKind::kLaunch).ns);
+  EXPECT_EQ(ladder.idle_launch_ns, *input.launch_ns - 400);
+  // Never more than the launch itself.
+  input.idle_launch_ns = *input.launch_ns + 400;
+  EXPECT_EQ(*Computed(input).closure_ns, *all.closure_ns);
+}
+
 TEST(Ladder, WithoutTracingOrLaunchTimeOutsideOfSmsIsNoOtherRegime) {
   for (const bool tracing : {false, true}) {
     LadderInput input = OtherRegime();
