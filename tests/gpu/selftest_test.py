@@ -146,6 +146,19 @@ class Explained(unittest.TestCase):
         self.assertEqual(check_explained.weighted([signature("A", made)])[0], 0)
 
 
+    def test_a_resource_binds_that_is_as_busy_as_the_one_that_does(self):
+        metrics = {"sm__cycles_active.max": 1000, "sm__pipe_tensor_cycles_active.max": 3880, "l1tex__data_pipe_lsu_wavefronts.max": 985}
+        self.assertTrue(check_explained.binds(counted(metrics), "tensor pipe", "tensor")[0])
+        right, words = check_explained.binds(counted(metrics), "L1/shared data", "tensor")
+        self.assertTrue(right)
+        self.assertIn("98.5 %", words)
+        self.assertIn("97.0 %", words)
+        self.assertFalse(check_explained.binds(counted(metrics), "dram", "tensor")[0])
+        metrics["sm__pipe_tensor_cycles_active.max"] = 3000
+        self.assertFalse(check_explained.binds(counted(metrics), "L1/shared data", "tensor")[0])
+        self.assertFalse(check_explained.binds(counted({}), "L1/shared data", "tensor")[0])
+
+
 class Placebo(unittest.TestCase):
     def test_a_time_below_a_bound_violates(self):
         self.assertEqual(check_ladder_facts.placebo(900, ladder(1000)), "violation")
