@@ -59,6 +59,16 @@ void FillLaunches(const LaunchVerdict& launches, pb::LaunchVerdictReport* messag
   message->set_no_graph(launches.no_graph);
 }
 
+// Of a pair or a chain.
+template <typename Fusable>
+void FillSaving(const Fusable& fusable, pb::FusionSavingReport* message) {
+  message->set_label(pb::CLAIM_LABEL_ANALYTICAL);
+  message->set_dram_bytes(fusable.saved_dram_bytes);
+  if (fusable.saved_ns) message->set_ns(*fusable.saved_ns);
+  if (fusable.saved_run_ns) message->set_run_ns(*fusable.saved_run_ns);
+  if (fusable.fused_time_ns) message->set_fused_time_ns(*fusable.fused_time_ns);
+}
+
 void FillPair(const FusablePair& pair, const std::map<uint32_t, uint32_t>& index_by_signature,
               pb::FusablePairReport* message) {
   message->set_label(pb::CLAIM_LABEL_LOCALLY_MEASURED);
@@ -80,11 +90,28 @@ void FillPair(const FusablePair& pair, const std::map<uint32_t, uint32_t>& index
   message->set_dram_bytes(pair.dram_bytes);
   if (pair.producer_dram_ratio) message->set_producer_dram_ratio(*pair.producer_dram_ratio);
   if (pair.consumer_dram_ratio) message->set_consumer_dram_ratio(*pair.consumer_dram_ratio);
-  pb::FusionSavingReport* saving = message->mutable_saving();
-  saving->set_label(pb::CLAIM_LABEL_ANALYTICAL);
-  saving->set_dram_bytes(pair.saved_dram_bytes);
-  if (pair.saved_ns) saving->set_ns(*pair.saved_ns);
-  if (pair.saved_run_ns) saving->set_run_ns(*pair.saved_run_ns);
+  FillSaving(pair, message->mutable_saving());
+}
+
+void FillChain(const FusableChain& chain, const std::map<uint32_t, uint32_t>& index_by_signature,
+               pb::FusableChainReport* message) {
+  message->set_label(pb::CLAIM_LABEL_LOCALLY_MEASURED);
+  for (const uint32_t signature : chain.signatures) {
+    const auto found = index_by_signature.find(signature);
+    if (found == index_by_signature.end()) {
+      message->clear_index();
+      break;
+    }
+    message->add_index(found->second);
+  }
+  for (const std::string& name : chain.names) message->add_name(ReportName(name));
+  for (const std::string& grid : chain.grids) message->add_grid(grid);
+  message->set_chain_count(chain.chain_count);
+  for (const double bytes : chain.stored_bytes) message->add_stored_bytes(bytes);
+  message->set_time_ns(chain.time_ns);
+  message->set_dram_bytes(chain.dram_bytes);
+  message->set_shares_kernel(chain.shares_kernel);
+  FillSaving(chain, message->mutable_saving());
 }
 
 void FillRoof(std::optional<double> per_second, pb::ClaimLabel label, const char* source, pb::RoofReport* message) {
@@ -137,6 +164,10 @@ void FillExplanation(const RunExplanation& explanation, const std::map<uint32_t,
   FillLaunches(explanation.launches, message->mutable_launches());
   for (const FusablePair& pair : explanation.fusable) FillPair(pair, index_by_signature, message->add_fusable());
   message->set_fusable_count(explanation.fusable_count);
+  for (const FusableChain& chain : explanation.chains) {
+    FillChain(chain, index_by_signature, message->add_fusable_chain());
+  }
+  message->set_fusable_chain_count(explanation.chain_count);
   if (explanation.unjudged_neighbours_ratio) {
     message->set_unjudged_neighbours_ratio(*explanation.unjudged_neighbours_ratio);
   }

@@ -99,9 +99,33 @@ struct FusablePair {
   // What each reaches of the DRAM rate that the machine sustains. Absent: no machine file.
   std::optional<double> producer_dram_ratio;
   std::optional<double> consumer_dram_ratio;
-  // Upper bounds: of one pair, and of all of them. Absent: no machine file.
+  // Predicted (FusedTimeNs): what the two take as one, what that saves, and saves over the run. Absent: no machine
+  // file.
+  std::optional<double> fused_time_ns;
   std::optional<double> saved_ns;
   std::optional<double> saved_run_ns;
+};
+
+// Pairs in a row: a kernel that always comes after the one before. Or a pair by itself. What is said of a pair holds of
+// each.
+struct FusableChain {
+  // In the order in which they run, two or more.
+  std::vector<uint32_t> signatures;
+  std::vector<std::string> names;
+  std::vector<std::string> grids;
+  uint64_t chain_count = 0;
+  // Of one launch: what each but the last stores, and how many times that goes into what the next one loads.
+  std::vector<double> stored_bytes;
+  std::vector<uint64_t> loaded_multiples;
+  // Of one launch of each, together.
+  double time_ns = 0;
+  double dram_bytes = 0;
+  double saved_dram_bytes = 0;
+  std::optional<double> fused_time_ns;
+  std::optional<double> saved_ns;
+  std::optional<double> saved_run_ns;
+  // A kernel of it is in another chain too: savings do not add.
+  bool shares_kernel = false;
 };
 
 struct TensorPathUse {
@@ -158,6 +182,9 @@ struct RunExplanation {
   // Most time saved first, kMaxFusablePairs at most; how many there are.
   std::vector<FusablePair> fusable;
   uint64_t fusable_count = 0;
+  // What they make, likewise.
+  std::vector<FusableChain> chains;
+  uint64_t chain_count = 0;
   // Of neighbouring launches, which the counters could not tell: one of the two has no counts of bytes.
   std::optional<double> unjudged_neighbours_ratio;
   // Absent: no device with counters.

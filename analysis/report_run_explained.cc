@@ -13,6 +13,7 @@
 #include "analysis/format.h"
 #include "analysis/kernel_name.h"
 #include "analysis/launch_configuration.h"
+#include "analysis/machine_ceilings.h"
 #include "analysis/report_sections.h"
 #include "analysis/run_coverage.h"
 #include "analysis/run_findings.h"
@@ -48,6 +49,12 @@ std::string GridText(const std::optional<Dim>& dim) {
   if (dim->y > 1 || dim->z > 1) absl::StrAppend(&text, "x", dim->y);
   if (dim->z > 1) absl::StrAppend(&text, "x", dim->z);
   return text;
+}
+
+// Absent: not known, or no launch's.
+std::optional<uint64_t> Volume(const std::optional<Dim>& dim) {
+  if (!dim.has_value() || dim->x > UINT32_MAX || dim->y > UINT16_MAX || dim->z > UINT16_MAX) return std::nullopt;
+  return std::max<uint64_t>(1, dim->x) * std::max<uint64_t>(1, dim->y) * std::max<uint64_t>(1, dim->z);
 }
 
 // What one signature took.
@@ -225,6 +232,13 @@ class Builder {
       kernel.is_elementwise = fixed == uint64_t{0} && dynamic == uint64_t{0} &&
                               TensorWorkOf(FactsOf(signature, counters), counters).paths.empty();
       kernel.machine = MachineOf(kernel.device_id);
+      const std::optional<uint64_t> blocks = Volume(launch.grid);
+      const std::optional<uint64_t> threads = Volume(launch.block);
+      if (kernel.machine != nullptr && blocks.has_value() && threads.has_value()) {
+        kernel.launch_ns = EmptyKernelNs(
+            *kernel.machine,
+            {.grid_blocks = *blocks, .block_threads = *threads, .dynamic_shared_memory_bytes = dynamic.value_or(0)});
+      }
       kernels.emplace(signature, std::move(kernel));
     }
     std::vector<NeighbourCount> neighbours;
@@ -238,6 +252,9 @@ class Builder {
     run_.fusable_count = run_.fusable.size();
     run_.unjudged_neighbours_ratio = found.unjudged_ratio;
     if (run_.fusable.size() > kMaxFusablePairs) run_.fusable.resize(kMaxFusablePairs);
+    run_.chains = std::move(found.chains);
+    run_.chain_count = run_.chains.size();
+    if (run_.chains.size() > kMaxFusablePairs) run_.chains.resize(kMaxFusablePairs);
   }
 
   void AddTensor() {

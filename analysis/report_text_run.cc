@@ -116,7 +116,9 @@ void WriteRunExplanation(const RunExplanation& run, TextWriter* out) {
                       absl::StrCat(Plural(run.fusable_count, "pair"), " of neighbouring signatures by bytes; ",
                                    FormatRatio(run.unjudged_neighbours_ratio.value_or(0)),
                                    " of neighbouring launches are not judged, as bytes of one were not counted",
-                                   run.fusable_count > 1 ? "; savings of pairs that share a kernel do not add" : ""));
+                                   run.chain_count < run.fusable_count
+                                       ? absl::StrCat("; in a row they make ", Plural(run.chain_count, "chain"))
+                                       : ""));
   }
   size_t number = 0;
   for (const RunFinding& finding : run.findings) {

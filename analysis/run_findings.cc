@@ -103,24 +103,45 @@ void AddIdle(const DeviceIdle& idle, std::vector<RunFinding>* findings) {
   }
 }
 
-void AddFusable(const FusablePair& pair, double kernel_ns, std::vector<RunFinding>* findings) {
-  if (!pair.saved_run_ns.has_value() || *pair.saved_run_ns < kFusionWorthALine * kernel_ns) return;
-  // Of four counts: their sum may be more than 64 bits hold.
-  const auto bytes = [](double count) { return FormatBytes(static_cast<uint64_t>(std::min(count, kCountEnd))); };
-  findings->push_back(
-      {.id = "run.fusable",
-       .text =
-           absl::StrCat(pair.consumer_name, " (grid ", pair.consumer_grid, ") follows ", pair.producer_name, " (grid ",
-                        pair.producer_grid, ") ", FormatCount(pair.pair_count),
-                        " times, copies and fills between them unseen, and loads ",
-                        pair.loaded_multiple == 1 ? std::string("what that stores, by bytes: ")
-                                                  : absl::StrCat(pair.loaded_multiple, " times the bytes it stores: "),
-                        bytes(pair.stored_bytes), "; of ", bytes(pair.dram_bytes), " to and from DRAM ",
-                        bytes(pair.saved_dram_bytes), " would not move if fused"),
-       .advice = absl::StrCat("fuse them if the one reads the other's result, which the trace cannot tell: up to ",
-                              FormatNs(*pair.saved_ns), " a pair, ", FormatNs(*pair.saved_run_ns),
-                              " in all; savings of pairs that share a kernel do not add"),
-       .saved_ns = pair.saved_run_ns});
+// Of several counts: their sum may be more than 64 bits hold.
+std::string Bytes(double count) { return FormatBytes(static_cast<uint64_t>(std::min(count, kCountEnd))); }
+
+std::string KernelText(const FusableChain& chain, size_t place) {
+  return absl::StrCat(chain.names[place], " (grid ", chain.grids[place], ")");
+}
+
+void AddFusable(const FusableChain& chain, double kernel_ns, std::vector<RunFinding>* findings) {
+  if (!chain.saved_run_ns.has_value() || *chain.saved_run_ns < kFusionWorthALine * kernel_ns) return;
+  RunFinding finding;
+  finding.id = "run.fusable";
+  finding.saved_ns = chain.saved_run_ns;
+  const std::string times =
+      absl::StrCat(" ", FormatCount(chain.chain_count), " times, copies and fills between them unseen, and ");
+  if (chain.signatures.size() == 2) {
+    const uint64_t multiple = chain.loaded_multiples[0];
+    finding.text = absl::StrCat(KernelText(chain, 1), " follows ", KernelText(chain, 0), times, "loads ",
+                                multiple == 1 ? std::string("what that stores, by bytes: ")
+                                              : absl::StrCat(multiple, " times the bytes it stores: "),
+                                Bytes(chain.stored_bytes[0]));
+  } else {
+    finding.text =
+        absl::StrCat(chain.signatures.size(), " kernels follow one another", times,
+                     "each loads the bytes that the one before stores, or a multiple: ", KernelText(chain, 0));
+    for (size_t place = 1; place < chain.signatures.size(); ++place) {
+      const uint64_t multiple = chain.loaded_multiples[place - 1];
+      absl::StrAppend(&finding.text, "; ", KernelText(chain, place), " loads ",
+                      multiple == 1 ? std::string() : absl::StrCat(multiple, " times "),
+                      Bytes(chain.stored_bytes[place - 1]));
+    }
+  }
+  absl::StrAppend(&finding.text, "; of ", Bytes(chain.dram_bytes), " to and from DRAM ", Bytes(chain.saved_dram_bytes),
+                  " would not move if fused");
+  finding.advice = absl::StrCat(
+      "may be fused, if each reads the result of the one before and nothing else does, which the trace cannot tell: "
+      "predicted ",
+      FormatNs(*chain.fused_time_ns), " instead of ", FormatNs(chain.time_ns), ", ", FormatNs(*chain.saved_run_ns),
+      " in all", chain.shares_kernel ? "; savings of chains that share a kernel do not add" : "");
+  findings->push_back(std::move(finding));
 }
 
 }  // namespace
@@ -135,7 +156,7 @@ std::vector<RunFinding> RunFindings(const RunExplanation& run) {
     AddIdle(idle, &findings);
     busy_ns += static_cast<double>(idle.busy_ns);
   }
-  for (const FusablePair& pair : run.fusable) AddFusable(pair, busy_ns, &findings);
+  for (const FusableChain& chain : run.chains) AddFusable(chain, busy_ns, &findings);
   std::stable_sort(findings.begin(), findings.end(), [](const RunFinding& a, const RunFinding& b) {
     return a.saved_ns.value_or(0) > b.saved_ns.value_or(0);
   });

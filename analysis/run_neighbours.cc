@@ -22,10 +22,20 @@ std::optional<double> SustainedRate(const gpuexec::v1::MachineFile* machine, dou
   return rate.has_value() && *rate > 0 ? rate : std::nullopt;
 }
 
+double DramBytes(const NeighbourKernel& kernel) { return *kernel.dram_read_bytes + *kernel.dram_write_bytes; }
+
+// Of what the producer stores: what leaves it for DRAM, and what the consumer has from there.
+double WrittenBytes(const NeighbourKernel& producer) {
+  return std::min(*producer.stored_bytes, *producer.dram_write_bytes);
+}
+double ReadBytes(const NeighbourKernel& producer, const NeighbourKernel& consumer) {
+  return std::min(*producer.stored_bytes, *consumer.dram_read_bytes);
+}
+
 std::optional<double> DramRatio(const NeighbourKernel& kernel) {
   const std::optional<double> rate = SustainedRate(kernel.machine, *kernel.dram_read_bytes, *kernel.dram_write_bytes);
   if (!rate.has_value() || !(kernel.time_ns > 0)) return std::nullopt;
-  const double ratio = (*kernel.dram_read_bytes + *kernel.dram_write_bytes) / kernel.time_ns * 1e9 / *rate;
+  const double ratio = DramBytes(kernel) / kernel.time_ns * 1e9 / *rate;
   return std::isfinite(ratio) ? std::optional(ratio) : std::nullopt;
 }
 
@@ -72,20 +82,9 @@ std::optional<FusablePair> Judge(const NeighbourKernel& producer, const Neighbou
   pair.consumer_dram_ratio = DramRatio(consumer);
   // Where it is not known, the bytes alone are told.
   if (pair.consumer_dram_ratio.value_or(kDramBoundRatio) < kDramBoundRatio) return std::nullopt;
-  const double written = std::min(*producer.stored_bytes, *producer.dram_write_bytes);
-  const double read = std::min(*producer.stored_bytes, *consumer.dram_read_bytes);
-  const double read_bytes = *producer.dram_read_bytes + *consumer.dram_read_bytes;
-  const double write_bytes = *producer.dram_write_bytes + *consumer.dram_write_bytes;
-  pair.dram_bytes = read_bytes + write_bytes;
-  pair.saved_dram_bytes = written + read;
+  pair.dram_bytes = DramBytes(producer) + DramBytes(consumer);
+  pair.saved_dram_bytes = WrittenBytes(producer) + ReadBytes(producer, consumer);
   if (!(pair.saved_dram_bytes > 0)) return std::nullopt;
-  if (const auto rate = SustainedRate(consumer.machine, read_bytes - read, write_bytes - written); rate.has_value()) {
-    // What the fused kernel needs at least for its bytes; and it does all that the longer of the two does.
-    const double fused_ns = (pair.dram_bytes - pair.saved_dram_bytes) / *rate * 1e9;
-    const double both_ns = producer.time_ns + consumer.time_ns;
-    pair.saved_ns = std::clamp(both_ns - fused_ns, 0.0, std::min(producer.time_ns, consumer.time_ns));
-    pair.saved_run_ns = *pair.saved_ns * static_cast<double>(neighbours.count);
-  }
   return pair;
 }
 
@@ -127,7 +126,128 @@ void DropLoopEnds(std::vector<FusablePair>* pairs) {
   });
 }
 
+// Whether the two come together whenever either does.
+bool IsAlways(const FusablePair& pair, const std::map<uint32_t, NeighbourKernel>& kernels) {
+  const uint64_t launches =
+      std::max(kernels.at(pair.producer_signature).kernel_count, kernels.at(pair.consumer_signature).kernel_count);
+  // One is cut off by an end of the trace.
+  return static_cast<double>(pair.pair_count) + 1 >= kChainedRatio * static_cast<double>(launches);
+}
+
+// Absent: how much DRAM bounds one of them is not known.
+std::optional<double> FusedTimeOf(absl::Span<const uint32_t> signatures,
+                                  const std::map<uint32_t, NeighbourKernel>& kernels) {
+  std::vector<FusedMember> members;
+  for (size_t place = 0; place < signatures.size(); ++place) {
+    const NeighbourKernel& kernel = kernels.at(signatures[place]);
+    const std::optional<double> ratio = DramRatio(kernel);
+    if (!ratio.has_value()) return std::nullopt;
+    FusedMember member{.time_ns = kernel.time_ns,
+                       .launch_ns = std::clamp(kernel.launch_ns.value_or(0), 0.0, kernel.time_ns),
+                       .dram_bytes = DramBytes(kernel),
+                       .is_elementwise = kernel.is_elementwise,
+                       .dram_ratio = *ratio};
+    if (place > 0) member.removed_bytes += ReadBytes(kernels.at(signatures[place - 1]), kernel);
+    if (place + 1 < signatures.size()) member.removed_bytes += WrittenBytes(kernel);
+    members.push_back(member);
+  }
+  return FusedTimeNs(members);
+}
+
+// Of pairs without a cycle. Of those that come always a kernel has one before it and one after it at most, but for
+// signatures of few launches, of which the pair that comes first counts.
+std::vector<FusableChain> ChainsOf(const std::vector<FusablePair>& pairs,
+                                   const std::map<uint32_t, NeighbourKernel>& kernels) {
+  std::map<uint32_t, const FusablePair*> next;
+  std::set<uint32_t> has_before;
+  std::vector<const FusablePair*> starts;
+  for (const FusablePair& pair : pairs) {
+    const bool is_link = pair.producer_signature != pair.consumer_signature && IsAlways(pair, kernels) &&
+                         next.count(pair.producer_signature) == 0 && has_before.count(pair.consumer_signature) == 0;
+    if (!is_link) {
+      starts.push_back(&pair);
+      continue;
+    }
+    next.emplace(pair.producer_signature, &pair);
+    has_before.insert(pair.consumer_signature);
+  }
+  std::vector<std::vector<const FusablePair*>> rows;
+  for (const FusablePair* pair : starts) rows.push_back({pair});
+  for (const auto& [producer, first] : next) {
+    if (has_before.count(producer) != 0) continue;
+    std::vector<const FusablePair*> row;
+    for (auto link = next.find(producer); link != next.end(); link = next.find(link->second->consumer_signature)) {
+      // A longer one goes on as a chain of its own.
+      if (row.size() + 1 == kMaxChain) rows.push_back(std::exchange(row, {}));
+      row.push_back(link->second);
+    }
+    rows.push_back(std::move(row));
+  }
+  std::map<uint32_t, uint64_t> chains_of_kernel;
+  std::vector<FusableChain> chains;
+  for (const std::vector<const FusablePair*>& row : rows) {
+    FusableChain chain;
+    const auto add = [&](uint32_t signature, const std::string& name, const std::string& grid) {
+      chain.signatures.push_back(signature);
+      chain.names.push_back(name);
+      chain.grids.push_back(grid);
+      chain.time_ns += kernels.at(signature).time_ns;
+      chain.dram_bytes += DramBytes(kernels.at(signature));
+    };
+    chain.chain_count = row.front()->pair_count;
+    add(row.front()->producer_signature, row.front()->producer_name, row.front()->producer_grid);
+    for (const FusablePair* pair : row) {
+      add(pair->consumer_signature, pair->consumer_name, pair->consumer_grid);
+      chain.chain_count = std::min(chain.chain_count, pair->pair_count);
+      chain.stored_bytes.push_back(pair->stored_bytes);
+      chain.loaded_multiples.push_back(pair->loaded_multiple);
+      chain.saved_dram_bytes += pair->saved_dram_bytes;
+    }
+    for (const uint32_t signature : std::set<uint32_t>(chain.signatures.begin(), chain.signatures.end())) {
+      ++chains_of_kernel[signature];
+    }
+    chain.fused_time_ns = FusedTimeOf(chain.signatures, kernels);
+    if (chain.fused_time_ns.has_value()) {
+      chain.saved_ns = std::max(0.0, chain.time_ns - *chain.fused_time_ns);
+      chain.saved_run_ns = *chain.saved_ns * static_cast<double>(chain.chain_count);
+    }
+    chains.push_back(std::move(chain));
+  }
+  for (FusableChain& chain : chains) {
+    chain.shares_kernel = std::any_of(chain.signatures.begin(), chain.signatures.end(),
+                                      [&](uint32_t signature) { return chains_of_kernel.at(signature) > 1; });
+  }
+  std::sort(chains.begin(), chains.end(), [](const FusableChain& a, const FusableChain& b) {
+    const auto key = [](const FusableChain& chain) {
+      return std::tuple(-chain.saved_run_ns.value_or(0),
+                        -chain.saved_dram_bytes * static_cast<double>(chain.chain_count), chain.signatures);
+    };
+    return key(a) < key(b);
+  });
+  return chains;
+}
+
 }  // namespace
+
+double FusedTimeNs(absl::Span<const FusedMember> members) {
+  double sum_ns = 0;
+  double fused_ns = 0;
+  double longest_ns = 0;
+  double launch_ns = 0;
+  for (const FusedMember& member : members) {
+    double removed_ns = 0;
+    if (member.removed_bytes > 0 && (member.is_elementwise || member.dram_ratio >= kDramBoundRatio)) {
+      const double share = std::min(1.0, member.removed_bytes / member.dram_bytes);
+      removed_ns = share * (member.time_ns - member.launch_ns);
+      if (!member.is_elementwise) removed_ns = std::min(removed_ns, share * member.dram_ratio * member.time_ns);
+    }
+    sum_ns += member.time_ns;
+    fused_ns += member.time_ns - member.launch_ns - removed_ns;
+    longest_ns = std::max(longest_ns, member.time_ns);
+    launch_ns = std::max(launch_ns, member.launch_ns);
+  }
+  return std::clamp(fused_ns + launch_ns, longest_ns, std::max(longest_ns, sum_ns));
+}
 
 FusableNeighbours FindFusable(const std::map<uint32_t, NeighbourKernel>& kernels,
                               absl::Span<const NeighbourCount> neighbours) {
@@ -148,6 +268,14 @@ FusableNeighbours FindFusable(const std::map<uint32_t, NeighbourKernel>& kernels
   }
   if (all > 0) found.unjudged_ratio = unjudged / all;
   DropLoopEnds(&found.pairs);
+  for (FusablePair& pair : found.pairs) {
+    pair.fused_time_ns = FusedTimeOf({pair.producer_signature, pair.consumer_signature}, kernels);
+    if (!pair.fused_time_ns.has_value()) continue;
+    const double both_ns = kernels.at(pair.producer_signature).time_ns + kernels.at(pair.consumer_signature).time_ns;
+    pair.saved_ns = std::max(0.0, both_ns - *pair.fused_time_ns);
+    pair.saved_run_ns = *pair.saved_ns * static_cast<double>(pair.pair_count);
+  }
+  found.chains = ChainsOf(found.pairs, kernels);
   std::sort(found.pairs.begin(), found.pairs.end(), [](const FusablePair& a, const FusablePair& b) {
     const auto key = [](const FusablePair& pair) {
       return std::tuple(-pair.saved_run_ns.value_or(0), -pair.saved_dram_bytes * static_cast<double>(pair.pair_count),

@@ -1,6 +1,13 @@
 // Kernels that follow each other in a stream, of which the second likely reads what the first wrote. Addresses are not
 // recorded, so the evidence is: the second loads as many bytes as the first stores (or a small multiple: it has further
-// inputs), it uses no shared memory and no tensor cores, as elementwise kernels do, and DRAM bounds it. Pure; any
+// inputs), it uses no shared memory and no tensor cores, as elementwise kernels do, and DRAM bounds it.
+//
+// What fusing them would take is predicted from that alone: the kernels' times, less what the bytes that are handed
+// over cost them. An elementwise kernel does little but move bytes, so a byte costs it what its bytes took on average,
+// its own rate; whatever held it below the rate that DRAM sustains holds one pass as well. A first kernel of another
+// kind (a product, a reduction) may hide its stores behind other work: they cost no more than at the rate that DRAM
+// sustains, and nothing where DRAM does not bound it. Launch and drain are paid once. One pass takes no less than the
+// longest of them. That each reads what the one before wrote, and that nothing else needs it, is assumed. Pure; any
 // thread.
 #ifndef GPUEXEC_ANALYSIS_RUN_NEIGHBOURS_H_
 #define GPUEXEC_ANALYSIS_RUN_NEIGHBOURS_H_
@@ -28,6 +35,10 @@ inline constexpr double kPairedRatio = 0.5;
 // A kernel that nearly all of the time follows itself is run in a loop: nothing says that one launch reads what the one
 // before wrote.
 inline constexpr double kLoopRatio = 0.9;
+// A pair without which fewer launches of either come is one that comes always: some are cut off by the ends of windows.
+inline constexpr double kChainedRatio = 0.99;
+// Kernels of one chain.
+inline constexpr size_t kMaxChain = 8;
 
 // Bytes are of one launch; absent: not counted; what is no count (count_bound.h) is taken as absent.
 struct NeighbourKernel {
@@ -41,6 +52,8 @@ struct NeighbourKernel {
   std::optional<double> loaded_bytes;
   std::optional<double> dram_read_bytes;
   std::optional<double> dram_write_bytes;
+  // Of an empty kernel of this shape. Absent: not known.
+  std::optional<double> launch_ns;
   // Neither shared memory nor tensor cores.
   bool is_elementwise = false;
   // Null: none matches the device.
@@ -53,9 +66,25 @@ struct NeighbourCount {
   uint64_t count = 0;
 };
 
+struct FusedMember {
+  double time_ns = 0;
+  // Included in the time.
+  double launch_ns = 0;
+  // Of it; and what of them is handed over to or from another member. The former is above 0 where the latter is.
+  double dram_bytes = 0;
+  double removed_bytes = 0;
+  bool is_elementwise = false;
+  // Of the DRAM rate that the machine sustains.
+  double dram_ratio = 0;
+};
+// One pass in place of them: from the longest of their times to the sum of all.
+double FusedTimeNs(absl::Span<const FusedMember> members);
+
 struct FusableNeighbours {
   // Most time saved first, then most bytes.
   std::vector<FusablePair> pairs;
+  // Each pair is in one of them.
+  std::vector<FusableChain> chains;
   // Of neighbouring launches; absent: there are none.
   std::optional<double> unjudged_ratio;
 };

@@ -281,6 +281,11 @@ TEST(ReportProtoTest, ARunIsExplainedUnderLabelsAndPointsAtItsSignatures) {
   pair.producer_signature = 7;
   pair.consumer_signature = 8;
   pair.saved_run_ns = 5;
+  FusableChain& chain = explanation.chains.emplace_back();
+  chain.signatures = {7, 7};
+  chain.names = {"a", "a"};
+  chain.fused_time_ns = 4;
+  explanation.chains.emplace_back(chain).signatures = {7, 8};
   explanation.tensor.emplace().paths.emplace_back().flops = 1e9;
   explanation.coverage.emplace().main_ratio = 0.96;
   explanation.findings.emplace_back().saved_ns = 3;
@@ -290,6 +295,9 @@ TEST(ReportProtoTest, ARunIsExplainedUnderLabelsAndPointsAtItsSignatures) {
   EXPECT_EQ(run.idle(0).cause(0).id(), "host_late");
   EXPECT_EQ(run.fusable(0).producer_index(), 1u);
   EXPECT_FALSE(run.fusable(0).has_consumer_index());
+  EXPECT_THAT(run.fusable_chain(0).index(), ElementsAre(1, 1));
+  EXPECT_EQ(run.fusable_chain(0).saving().fused_time_ns(), 4);
+  EXPECT_THAT(run.fusable_chain(1).index(), IsEmpty());
   EXPECT_EQ(run.tensor().path(0).theoretical().label(), pb::CLAIM_LABEL_UNMEASURED);
   EXPECT_EQ(run.finding(0).saved_ns(), 3);
   std::vector<std::string> found;

@@ -14,6 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 std::vector<std::string> Ids(const RunExplanation& run) {
   std::vector<std::string> ids;
@@ -35,6 +36,25 @@ RunExplanation RunOf(LaunchBound verdict, uint64_t late_ns, uint64_t synchroniza
                          static_cast<double>(synchronization_ns) / 1e9});
   run.idle.push_back(idle);
   return run;
+}
+
+FusableChain Chain(const std::vector<std::string>& names) {
+  FusableChain chain;
+  for (const std::string& name : names) {
+    chain.signatures.push_back(static_cast<uint32_t>(chain.signatures.size()));
+    chain.names.push_back(name);
+    chain.grids.emplace_back("8");
+  }
+  chain.chain_count = 100;
+  chain.stored_bytes.assign(names.size() - 1, 1 << 20);
+  chain.loaded_multiples.assign(names.size() - 1, 1);
+  chain.time_ns = 4000;
+  chain.dram_bytes = 8 << 20;
+  chain.saved_dram_bytes = 2 << 20;
+  chain.fused_time_ns = 3000;
+  chain.saved_ns = 1000;
+  chain.saved_run_ns = 100'000'000;
+  return chain;
 }
 
 TEST(RunFindingsTest, ALaunchBoundRunIsToldSoFirst) {
@@ -65,14 +85,40 @@ TEST(RunFindingsTest, GraphsThatComeLateAreNotAdvisedToBecomeGraphs) {
 
 TEST(RunFindingsTest, FusionIsWorthALineFromHalfAPerCentOfBusyTime) {
   RunExplanation run = RunOf(LaunchBound::kNo, 0, 0);
-  FusablePair pair;
-  pair.saved_ns = 1000;
-  pair.saved_run_ns = 1'900'000;
-  run.fusable.push_back(pair);
+  run.chains.push_back(Chain({"scale", "clamp"}));
+  run.chains[0].saved_run_ns = 1'900'000;
   EXPECT_THAT(Ids(run), IsEmpty());
-  run.fusable[0].saved_run_ns = 2'100'000;
+  run.chains[0].saved_run_ns = 2'100'000;
   EXPECT_THAT(Ids(run), ElementsAre("run.fusable"));
-  EXPECT_THAT(RunFindings(run)[0].advice, HasSubstr("which the trace cannot tell"));
+  const RunFinding finding = RunFindings(run)[0];
+  EXPECT_THAT(finding.text, HasSubstr("clamp (grid 8) follows scale (grid 8) 100 times"));
+  EXPECT_THAT(finding.text, HasSubstr("loads what that stores, by bytes: 1 MiB; of 8 MiB to and from DRAM 2 MiB"));
+  EXPECT_THAT(finding.advice, HasSubstr("may be fused, if"));
+  EXPECT_THAT(finding.advice, HasSubstr("which the trace cannot tell"));
+  EXPECT_THAT(finding.advice, HasSubstr("predicted 3.00 us instead of 4.00 us, 2.10 ms in all"));
+  EXPECT_THAT(finding.advice, Not(HasSubstr("do not add")));
+}
+
+TEST(RunFindingsTest, AChainIsOneFindingWithEachOfItsKernels) {
+  RunExplanation run = RunOf(LaunchBound::kNo, 0, 0);
+  run.chains.push_back(Chain({"scale", "clamp", "add"}));
+  run.chains[0].loaded_multiples[1] = 2;
+  run.chains[0].shares_kernel = true;
+  ASSERT_THAT(Ids(run), ElementsAre("run.fusable"));
+  const RunFinding finding = RunFindings(run)[0];
+  EXPECT_THAT(finding.text, HasSubstr("3 kernels follow one another 100 times"));
+  EXPECT_THAT(finding.text,
+              HasSubstr("scale (grid 8); clamp (grid 8) loads 1 MiB; add (grid 8) loads 2 times 1 MiB; of 8 MiB"));
+  EXPECT_THAT(finding.advice, HasSubstr("savings of chains that share a kernel do not add"));
+}
+
+TEST(RunFindingsTest, WithoutAPredictionFusionGetsNoLine) {
+  RunExplanation run = RunOf(LaunchBound::kNo, 0, 0);
+  run.chains.push_back(Chain({"scale", "clamp"}));
+  run.chains[0].fused_time_ns.reset();
+  run.chains[0].saved_ns.reset();
+  run.chains[0].saved_run_ns.reset();
+  EXPECT_THAT(Ids(run), IsEmpty());
 }
 
 TEST(CoverageOfTest, CountsTheHeaviestUntilTheyMakeNinetyFivePerCent) {

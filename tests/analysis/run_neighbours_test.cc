@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -174,6 +175,120 @@ TEST(FindFusableTest, ThePairThatClosesALoopIsLeftOut) {
     }
     EXPECT_EQ(pairs, one.pairs);
   }
+}
+
+FusedMember Member(double time_ns, double removed_bytes, bool is_elementwise = true, double dram_ratio = 0.9) {
+  return {.time_ns = time_ns,
+          .dram_bytes = 100,
+          .removed_bytes = removed_bytes,
+          .is_elementwise = is_elementwise,
+          .dram_ratio = dram_ratio};
+}
+
+TEST(FusedTimeTest, ElementwiseKernelsPayForTheirBytesAtTheirOwnRate) {
+  // Two that read and write as much, one after another: half of either goes.
+  EXPECT_DOUBLE_EQ(FusedTimeNs(std::vector<FusedMember>{Member(1000, 50), Member(1000, 50)}), 1000);
+  // A second operand stays: 2/3 of three reads and a write.
+  EXPECT_DOUBLE_EQ(FusedTimeNs(std::vector<FusedMember>{Member(1000, 50), Member(1500, 40)}), 1500);
+  EXPECT_DOUBLE_EQ(FusedTimeNs(std::vector<FusedMember>{Member(1000, 20), Member(1500, 20)}), 800 + 1200);
+  // The one in the middle moves nothing more.
+  EXPECT_DOUBLE_EQ(FusedTimeNs(std::vector<FusedMember>{Member(1000, 40), Member(900, 100), Member(1000, 40)}), 1200);
+}
+
+TEST(FusedTimeTest, OnePassTakesNoLessThanTheLongestKernelAndNoMoreThanAllOfThem) {
+  EXPECT_DOUBLE_EQ(FusedTimeNs(std::vector<FusedMember>{Member(1000, 90), Member(400, 90)}), 1000);
+  EXPECT_DOUBLE_EQ(FusedTimeNs(std::vector<FusedMember>{Member(1000, 0), Member(400, 0)}), 1400);
+  EXPECT_DOUBLE_EQ(FusedTimeNs({}), 0);
+}
+
+TEST(FusedTimeTest, LaunchAndDrainArePaidOnce) {
+  std::vector<FusedMember> members = {Member(1100, 20), Member(1100, 20), Member(1100, 20)};
+  for (FusedMember& member : members) member.launch_ns = 100;
+  EXPECT_DOUBLE_EQ(FusedTimeNs(members), 3 * 800 + 100);
+}
+
+TEST(FusedTimeTest, AFirstKernelOfAnotherKindSavesWhatItsStoresTakeOfDram) {
+  // At 60 % of the rate that DRAM sustains: 20 of 100 bytes take 12 % of its time.
+  EXPECT_DOUBLE_EQ(FusedTimeNs(std::vector<FusedMember>{Member(1000, 20, false, 0.6), Member(500, 50)}), 880 + 250);
+  // Never more than at its own rate: a rate of the machine file is beaten.
+  EXPECT_DOUBLE_EQ(FusedTimeNs(std::vector<FusedMember>{Member(1000, 20, false, 1.1), Member(500, 50)}), 800 + 250);
+  // Not bound by DRAM, it hides its stores.
+  EXPECT_DOUBLE_EQ(FusedTimeNs(std::vector<FusedMember>{Member(1000, 20, false, 0.4), Member(500, 50)}), 1000 + 250);
+}
+
+// Three passes of 256 MiB in and out as those of an H200, 100 times.
+FusableNeighbours FindThree(const NeighbourKernel& pass, uint64_t first_pair, uint64_t second_pair) {
+  std::map<uint32_t, NeighbourKernel> kernels;
+  for (const uint32_t signature : {1, 2, 3}) {
+    kernels.emplace(signature, pass);
+    kernels.at(signature).name = std::string(1, static_cast<char>('a' + signature - 1));
+  }
+  return FindFusable(kernels, std::vector<NeighbourCount>{{1, 2, first_pair}, {2, 3, second_pair}});
+}
+
+TEST(FusableChainTest, PairsThatAlwaysFollowEachOtherAreOneChain) {
+  const pb::MachineFile machine = Machine();
+  const NeighbourKernel pass = Pass(&machine);
+  const FusableNeighbours found = FindThree(pass, 100, 99);
+  EXPECT_EQ(found.pairs.size(), 2u);
+  ASSERT_EQ(found.chains.size(), 1u);
+  const FusableChain& chain = found.chains[0];
+  EXPECT_EQ(chain.signatures, (std::vector<uint32_t>{1, 2, 3}));
+  EXPECT_EQ(chain.names, (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(chain.chain_count, 99u);
+  EXPECT_EQ(chain.stored_bytes, (std::vector<double>{256 * kMiB, 256 * kMiB}));
+  EXPECT_DOUBLE_EQ(chain.time_ns, 3 * pass.time_ns);
+  EXPECT_DOUBLE_EQ(chain.dram_bytes, 1536 * kMiB);
+  EXPECT_DOUBLE_EQ(chain.saved_dram_bytes, 1024 * kMiB);
+  // What is left is what the first reads and the last writes.
+  EXPECT_DOUBLE_EQ(*chain.fused_time_ns, pass.time_ns);
+  EXPECT_DOUBLE_EQ(*chain.saved_ns, 2 * pass.time_ns);
+  EXPECT_DOUBLE_EQ(*chain.saved_run_ns, 99 * 2 * pass.time_ns);
+  EXPECT_FALSE(chain.shares_kernel);
+}
+
+TEST(FusableChainTest, APairThatComesNotAlwaysIsAChainOfItsOwn) {
+  const pb::MachineFile machine = Machine();
+  const FusableNeighbours found = FindThree(Pass(&machine), 100, 90);
+  ASSERT_EQ(found.chains.size(), 2u);
+  EXPECT_EQ(found.chains[0].signatures, (std::vector<uint32_t>{1, 2}));
+  EXPECT_EQ(found.chains[1].signatures, (std::vector<uint32_t>{2, 3}));
+  EXPECT_EQ(found.chains[1].chain_count, 90u);
+  EXPECT_TRUE(found.chains[0].shares_kernel && found.chains[1].shares_kernel);
+}
+
+TEST(FusableChainTest, WithoutAMachineFileThereIsNoPrediction) {
+  const FusableNeighbours found = FindThree(Pass(nullptr), 100, 100);
+  ASSERT_EQ(found.chains.size(), 1u);
+  EXPECT_DOUBLE_EQ(found.chains[0].saved_dram_bytes, 1024 * kMiB);
+  EXPECT_FALSE(found.chains[0].fused_time_ns.has_value() || found.chains[0].saved_run_ns.has_value());
+}
+
+TEST(FusableChainTest, ALongChainIsCutAndNoPairIsLost) {
+  const pb::MachineFile machine = Machine();
+  std::map<uint32_t, NeighbourKernel> kernels;
+  std::vector<NeighbourCount> neighbours;
+  for (uint32_t signature = 0; signature < 20; ++signature) {
+    kernels.emplace(signature, Pass(&machine));
+    if (signature > 0) neighbours.push_back({signature - 1, signature, 100});
+  }
+  const FusableNeighbours found = FindFusable(kernels, neighbours);
+  size_t pair_count = 0;
+  for (const FusableChain& chain : found.chains) {
+    EXPECT_LE(chain.signatures.size(), kMaxChain);
+    pair_count += chain.stored_bytes.size();
+  }
+  EXPECT_EQ(pair_count, found.pairs.size());
+  EXPECT_EQ(pair_count, 19u);
+}
+
+TEST(FusableChainTest, AKernelAfterItselfIsAChainOfTwo) {
+  const pb::MachineFile machine = Machine();
+  const std::map<uint32_t, NeighbourKernel> kernels = {{1, Pass(&machine)}};
+  const FusableNeighbours found = FindFusable(kernels, std::vector<NeighbourCount>{{1, 1, 60}});
+  ASSERT_EQ(found.chains.size(), 1u);
+  EXPECT_EQ(found.chains[0].signatures, (std::vector<uint32_t>{1, 1}));
+  EXPECT_FALSE(found.chains[0].shares_kernel);
 }
 
 }  // namespace

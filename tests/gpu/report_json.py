@@ -150,12 +150,21 @@ def _add_what_ifs(case, weights):
 
 
 def fused_time_ns(report, case):
-    """The case with its fusable neighbours fused, as the run's section predicts; None where it says nothing."""
-    names = [signature.get("name") for signature in case.signatures]
-    saved = [pair["saving"]["ns"] for process in report.get("process", [])
-             for pair in process.get("run", {}).get("explanation", {}).get("fusable", [])
-             if pair.get("producer_name") in names and pair.get("consumer_name") in names and "ns" in pair.get("saving", {})]
-    return case.time_ns - sum(saved) if saved else None
+    """The case with fusable neighbours of its own in one pass, as the run's section predicts; None where it says nothing."""
+    every = report.get("signature", [])
+    own = {index for index, signature in enumerate(every) if any(signature is kernel for kernel in case.signatures)}
+    chains = [chain for process in report.get("process", [])
+              for chain in process.get("run", {}).get("explanation", {}).get("fusable_chain", [])
+              if chain.get("index") and own.issuperset(chain["index"]) and "fused_time_ns" in chain.get("saving", {})]
+    if not chains:
+        return None
+    # The most valuable one comes first; what it does not reach stays.
+    first = chains[0]
+    calls = {index: max(1, int(every[index]["timing"].get("call_count", 0))) for index in own}
+    rounds = min(calls.values())
+    rest = sum(round(calls[index] / rounds) * every[index].get("ladder", {}).get("time_ns", every[index]["timing"].get("median_ns", 0))
+               for index in own.difference(first["index"]))
+    return first["saving"]["fused_time_ns"] + rest
 
 
 def run_finding_ids(report):
