@@ -110,7 +110,7 @@ class Builder {
     }
     return nullptr;
   }
-  // At the corner that is asked for. A clock or a peak is no count: it is the median at all of them.
+  // At the corner that is asked for. A counted clock or a peak is no count: it is the median at all of them.
   double ValueOf(const CountedMetric& metric) const {
     if (corner_ == CounterCorner::kMedian || absl::EndsWith(metric.name, ".per_second") ||
         absl::EndsWith(metric.name, ".peak_sustained")) {
@@ -189,6 +189,11 @@ class Builder {
     if (facts_.counter_window_sm_clock_hz.has_value()) clock.counter_windows_hz = {*facts_.counter_window_sm_clock_hz};
     clock.max_hz = clocks.max_hz;
     clocks.timed_hz = SignatureClockHz(clock);
+    if (clocks.timed_hz.has_value() && corner_ != CounterCorner::kMedian) {
+      // The least work is that of the highest clock.
+      const double error = corner_ == CounterCorner::kLow ? kSignatureClockErrorRatio : -kSignatureClockErrorRatio;
+      clocks.timed_hz = std::min(clocks.max_hz, *clocks.timed_hz * (1 + error));
+    }
     if (!clocks.timed_hz.has_value() && !facts_.is_communication) {
       evidence_.unmeasured.emplace_back(
           "clock: no window with timings has a reading of the SM clock; taken as the maximum");

@@ -66,7 +66,8 @@ struct LadderFacts {
 };
 
 // Which of its samples a count is: all of them together make a corner of the ladder's intervals (model/
-// ladder_interval.h). Clocks and peaks are medians at any corner.
+// ladder_interval.h). Counted clocks and peaks are medians at any corner; the clock of the
+// timed launches, an estimate, is off by what it may be (signature_clock.h).
 enum class CounterCorner { kMedian, kLow, kHigh };
 
 struct LadderEvidence {

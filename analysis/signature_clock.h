@@ -28,6 +28,9 @@ struct SignatureClockInput {
   double max_hz = 0;
 };
 
+// How far off the estimate may be: the largest of the differences above, rounded.
+inline constexpr double kSignatureClockErrorRatio = 0.03;
+
 // Absent: no timing window has a clock. Without a counted clock, or without a clock of a counter window, the median of
 // timing windows, which is of the device and not of the signature.
 std::optional<double> SignatureClockHz(const SignatureClockInput& input);

@@ -344,6 +344,17 @@ TEST(LadderInputTest, TheClockOfTheTimedLaunchesIsTheSignaturesOwn) {
   EXPECT_DOUBLE_EQ(*own->input.clocks.timed_hz, *own->input.clocks.counted_hz * 1.5 / 1.8);
 }
 
+TEST(LadderInputTest, TheClockOfTheTimedLaunchesIsUncertain) {
+  const LadderFacts facts = Light();
+  const double median = *BuildLadderInput(facts)->input.clocks.timed_hz;
+  EXPECT_DOUBLE_EQ(*BuildLadderInput(facts, CounterCorner::kLow)->input.clocks.timed_hz, 1.03 * median);
+  EXPECT_DOUBLE_EQ(*BuildLadderInput(facts, CounterCorner::kHigh)->input.clocks.timed_hz, 0.97 * median);
+  // Never above the maximum.
+  LadderFacts fast = facts;
+  fast.timed_sm_clock_hz = 1.99e9;
+  EXPECT_EQ(*BuildLadderInput(fast, CounterCorner::kLow)->input.clocks.timed_hz, 2e9);
+}
+
 TEST(LadderInputTest, ACommunicationKernelHasNoResource) {
   LadderFacts facts = Light();
   facts.is_communication = true;
