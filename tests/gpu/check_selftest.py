@@ -9,7 +9,9 @@ pairs` prints: what was expected before anything was measured. The rows that it 
   what-if         the defect's time with its defect gone, as predicted, against the cure as measured
   cases           unexplained and weak shares, sums, violations
 Pairs in held_out_pairs.txt, on which no rule is tuned, are scored with the others and apart.
---table FILE gets a row a pair, --cases FILE a row a case, --texts DIR the analyzer's text of each trace. --label TEXT goes before
+A pair whose planted term is "algorithm" is analysed with its work, manifests/PAIR.textproto.
+--table FILE gets a row a pair, --markdown FILE the same as a table for documents, --cases FILE a row a case, --texts DIR the
+analyzer's text of each trace. --label TEXT goes before
 each row, --rows FILE also gets the rows.
 
 repeats: from the trace of a short run of all pairs, a line "CASE N" for each but those of `graph`: --repeat for S seconds.
@@ -24,7 +26,10 @@ import sys
 import report_json
 import rows as rows_module
 
-HELD_OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "held_out_pairs.txt")
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+HELD_OUT = os.path.join(FOLDER, "held_out_pairs.txt")
+# PAIR.textproto: the work of that pair's cases (gx-analyze --manifest), without which there is no term "algorithm".
+MANIFESTS = os.path.join(FOLDER, "manifests")
 
 # The project's own bars.
 WHAT_IF_MEDIAN = 0.15
@@ -53,24 +58,25 @@ class Reports:
         self._traces, self._analyze, self._machine, self._texts = traces, analyze, machine, texts
         self._made = {}
 
-    def find(self, *names):
-        """The report of the first trace of these names that exists; ValueError if none does."""
+    def find(self, *names, manifest=None):
+        """The report of the first trace of these names that exists; ValueError if none does. manifest: as report_json.read."""
         if not os.path.isdir(self._traces):
-            return self._report(self._traces)
+            return self._report(self._traces, manifest)
         for name in names:
             path = os.path.join(self._traces, f"{name}.pb")
             if os.path.isfile(path) and os.path.getsize(path):
-                return self._report(path)
+                return self._report(path, manifest)
         raise ValueError(f"no trace {' or '.join(f'{name}.pb' for name in names)} in {self._traces}")
 
-    def _report(self, path):
-        if path not in self._made:
-            self._made[path] = report_json.read(self._analyze, path, self._machine)
-            if self._texts:
+    def _report(self, path, manifest):
+        key = (path, manifest)
+        if key not in self._made:
+            self._made[key] = report_json.read(self._analyze, path, self._machine, manifest=manifest)
+            if self._texts and not manifest:
                 name = os.path.splitext(os.path.basename(path))[0]
                 with open(os.path.join(self._texts, f"{name}.txt"), "w", encoding="utf-8") as file:
                     file.write(report_json.text(self._analyze, path, self._machine))
-        return self._made[path]
+        return self._made[key]
 
 
 def changes(defect, cure):
@@ -95,14 +101,23 @@ class Check:
         self._pairs = listed["pairs"]
         self._cases = {}
         self.table = []
+        self.markdown = []
         # {pair: error}, and pairs whose planted term is, or is not, the largest change.
         self._errors, self._right, self._wrong = {}, [], []
 
-    def _case(self, pair, name):
-        if name not in self._cases:
-            report = self._reports.find(pair, name)
-            self._cases[name] = (report_json.case_of(report, name, self._kernels[name]), report)
-        return self._cases[name]
+    def _case(self, pair, name, with_manifest):
+        key = (name, pair if with_manifest else None)
+        if key not in self._cases:
+            manifest = None
+            if with_manifest:
+                path = os.path.join(MANIFESTS, f"{pair}.textproto")
+                if len(self._kernels[name]) != 1 or not os.path.isfile(path):
+                    raise ValueError(f"the term algorithm needs one kernel a case and its work: {os.path.basename(path)}")
+                manifest = (path, self._kernels[name][0])
+            # A pair may be called as a case of another one.
+            report = self._reports.find(name, pair, manifest=manifest)
+            self._cases[key] = (report_json.case_of(report, name, self._kernels[name]), report)
+        return self._cases[key]
 
     def run(self):
         for pair in self._pairs:
@@ -110,6 +125,9 @@ class Check:
                 self._pair(pair)
             except ValueError as error:
                 self._rows.add(f"{self._label}: {pair['name']}: analysed", "a report", str(error)[:200], False)
+                if pair.get("term") not in _NO_TERM:
+                    self._wrong.append(pair["name"])
+                self._add_markdown(pair, "not analysed")
         self._scores()
         self._case_shares()
 
@@ -118,9 +136,11 @@ class Check:
         if pair.get("what_if") == "graph":
             # A finding of the run and no ladder: the run's own section.
             self._run_finding(pair)
+            self._add_markdown(pair, "none: of the run", predicted="not compared")
             return
-        defect, report = self._case(name, pair["defect"])
-        cure, _ = self._case(name, pair["cure"])
+        with_manifest = pair.get("term") == "algorithm"
+        defect, report = self._case(name, pair["defect"], with_manifest)
+        cure, _ = self._case(name, pair["cure"], with_manifest)
         missing = defect.missing + cure.missing
         if missing:
             self._rows.add(f"{self._label}: {name}: ladders of defect and cure", "both", "; ".join(missing)[:300], False)
@@ -129,13 +149,25 @@ class Check:
         verdict = "-"
         if planted not in _NO_TERM and ranked:
             verdict = self._planted(name, planted, ranked, defect, cure)
+        elif planted not in _NO_TERM:
+            self._wrong.append(name)
         if pair.get("run_finding"):
             self._run_finding(pair)
         predicted, error = self._what_if(pair, defect, cure, report, bool(missing))
+        self._add_markdown(pair, f"{ranked[0][0]} {microseconds(ranked[0][1])}" if ranked else "unmeasured", defect.time_ns,
+                           predicted, cure.time_ns, error)
         self.table.append((
             name, "held out" if name in self._held_out else "", planted or "-", microseconds(defect.time_ns),
             microseconds(cure.time_ns), ranked[0][0] if ranked else "unmeasured", verdict, pair.get("what_if") or "-", predicted,
             error, "; ".join(f"{term} {value / 1e3:+.2f}" for term, value in ranked if abs(value) >= 1)))
+
+    def _add_markdown(self, pair, largest, defect_ns=0, predicted="no prediction", cure_ns=0, error="-"):
+        name, planted, change = pair["name"], pair.get("term"), pair.get("what_if")
+        time_of = lambda ns: microseconds(ns) if ns else "-"
+        self.markdown.append((
+            name, "yes" if name in self._held_out else "",
+            "-" if planted in _NO_TERM else planted + (" (missed)" if name in self._wrong else ""), largest,
+            "-" if change in _NO_TERM else change, time_of(defect_ns), "-" if change in _NO_TERM else predicted, time_of(cure_ns), error))
 
     def _planted(self, name, planted, ranked, defect, cure):
         largest, value = ranked[0]
@@ -193,7 +225,18 @@ class Check:
                                if errors else "none", not is_bar or bool(errors) and statistics.median(errors) <= WHAT_IF_MEDIAN)
 
     def cases(self):
-        return [case for case, _ in self._cases.values()]
+        """Each once: with a manifest and without, the same is left unexplained."""
+        return list({name: case for (name, _), (case, _) in reversed(self._cases.items())}.values())[::-1]
+
+    def scores(self):
+        """Sentences for the table of all pairs."""
+        found = f"Planted terms found: {len(self._right)} of {len(self._right) + len(self._wrong)}."
+        parts = []
+        for what, held_out in (("all", None), ("tuned on", False), ("held out", True)):
+            errors = [abs(error) for name, error in self._errors.items() if held_out in (None, name in self._held_out)]
+            if errors:
+                parts.append(f"{what} {100 * statistics.median(errors):.1f} % and {100 * max(errors):.1f} % ({len(errors)} pairs)")
+        return [found, f"Errors of predictions, median and worst: {', '.join(parts) or 'none'}."]
 
     def _case_shares(self):
         # Of incomplete ones nothing could be left unexplained.
@@ -224,6 +267,16 @@ def write_table(path, head, lines):
                 print(*line, sep="\t", file=file)
 
 
+def write_markdown(path, made):
+    if path:
+        head = ("pair", "held out", "planted term", "largest change, us", "what-if", "defect, us", "predicted, us", "cure measured, us",
+                "error")
+        with open(path, "w", encoding="utf-8") as file:
+            for line in [head, ("---",) * len(head)] + made.markdown:
+                print(f"| {' | '.join(line)} |", file=file)
+            print("", *made.scores(), sep="\n", file=file)
+
+
 def check(arguments):
     rows = rows_module.Rows(arguments.rows)
     try:
@@ -237,6 +290,7 @@ def check(arguments):
         write_table(arguments.table,
                     ("pair", "held out", "planted", "defect us", "cure us", "largest change", "ok", "what-if", "predicted us",
                      "error", "changes, us"), made.table)
+        write_markdown(arguments.markdown, made)
         cases = []
         for case in made.cases():
             part = shares(case) if case.time_ns and not case.missing else None
@@ -276,6 +330,7 @@ def main():
     parser.add_argument("--machine")
     parser.add_argument("--table")
     parser.add_argument("--cases")
+    parser.add_argument("--markdown")
     parser.add_argument("--texts")
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--label", default="self-test")

@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True
 import machine_code
 
 PAIRS_README = os.path.join(FOLDER, "../../kernels/pairs/README.md")
+MANIFESTS = os.path.join(FOLDER, "manifests")
 PROGRAM = None
 
 # Operations of compute capability 8.0 and 9.0; forms with a constant or a uniform register have numbers of their own.
@@ -92,6 +93,22 @@ class List(unittest.TestCase):
             section = file.read().split("## What is expected")[1].split("\n## ")[0]
         rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("|")]
         self.assertEqual(rows[2:], expected)
+
+    def test_the_work_of_a_pair_whose_term_is_algorithm_is_in_its_manifest(self):
+        pairs = [pair for pair in self.list["pairs"] if pair["term"] == "algorithm"]
+        self.assertEqual(sorted(os.listdir(MANIFESTS)), sorted(f"{pair['name']}.textproto" for pair in pairs))
+        for pair in pairs:
+            with open(os.path.join(MANIFESTS, f"{pair['name']}.textproto"), encoding="utf-8") as file:
+                text = file.read()
+            m, n, k = map(int, re.search(r"matrix_product \{ m: (\d+) n: (\d+) k: (\d+) \}", text).groups())
+            tensors = re.findall(r"shape: \[(\d+), (\d+)\].*?(fp32)?\"? \}$", text, re.MULTILINE)
+            for role in ("defect", "cure"):
+                case = self.cases[pair[role]]
+                with self.subTest(pair["name"], case=case["name"]):
+                    self.assertEqual(len(case["kernels"]), 1)
+                    self.assertEqual(2 * m * n * k * case["repeat"], case["paper"]["flop"])
+                    self.assertEqual(sum(int(a) * int(b) * (4 if dtype else 2) for a, b, dtype in tensors) * case["repeat"],
+                                     case["paper"]["bytes"])
 
     def test_launches_suffice_for_statistics(self):
         for name, case in self.cases.items():

@@ -11,11 +11,16 @@ _FACTORS = {"uncoalesced": "uncoalesced", "bank conflicts": "conflicts", "spills
 _CAUSES = ("unfilled", "tail", "imbalance")
 
 
-def read(analyze, trace, machine=None, timeout_s=120):
-    """The report of one trace; ValueError where the analyzer does not make one."""
+def read(analyze, trace, machine=None, timeout_s=120, manifest=None):
+    """The report of one trace; ValueError where the analyzer does not make one.
+
+    manifest: (file, kernel), of that kernel alone.
+    """
     command = [analyze, "--no-report", "--format", "json", "--top", "0"]
     if machine:
         command += ["--machine", machine]
+    if manifest:
+        command += ["--manifest", manifest[0], "--kernel", rf"\b{re.escape(manifest[1])}\b"]
     done = subprocess.run(command + [trace], capture_output=True, text=True, timeout=timeout_s, check=False)
     # 1: made, but the trace lacks data, which is said in it.
     if done.returncode not in (0, 1):

@@ -5,6 +5,7 @@ import io
 import os
 import struct
 import sys
+import tempfile
 import unittest
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -94,17 +95,20 @@ class SelfTest(unittest.TestCase):
               "pairs": [{"name": "p", "defect": "p_defect", "cure": "p_cure", "term": "latency", "run_finding": None,
                          "what_if": "loads_in_flight"}]}
 
-    def rows_of(self, *signatures):
-        class OneReport:
-            def find(self, *_):
-                return report(*signatures)
+    def check_of(self, rows, listed, made):
+        asked = []
 
-        rows = rows_module.Rows()
-        check_selftest.Check(rows, "x", self.LISTED, OneReport(), set()).run()
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            rows.finish()
-        return printed.getvalue().splitlines()
+        class OneReport:
+            def find(self, *names, manifest=None):
+                asked.append((names, manifest))
+                return made
+
+        check = check_selftest.Check(rows, "x", listed, OneReport(), set())
+        check.run()
+        return check, asked
+
+    def rows_of(self, *signatures):
+        return rows_printed(lambda rows: self.check_of(rows, self.LISTED, report(*signatures)))
 
     def row(self, text, *signatures):
         return next(line for line in self.rows_of(*signatures) if text in line)
@@ -128,6 +132,52 @@ class SelfTest(unittest.TestCase):
         lines = self.rows_of(defect, signature("CKernel", ladder(500)))
         self.assertTrue(any("ladders of defect and cure" in line and line.endswith("| NO") for line in lines))
         self.assertTrue(any("planted terms found, all" in line and line.endswith("| NO") for line in lines))
+
+    def test_an_algorithm_is_planted_where_the_work_of_the_pair_is_known(self):
+        listed = {"cases": [{"name": "gemm_naive", "kernels": ["DKernel"]}, {"name": "gemm_tiled", "kernels": ["CKernel"]}],
+                  "pairs": [{"name": "gemm_tiling", "defect": "gemm_naive", "cure": "gemm_tiled", "term": "algorithm"}]}
+        made = report(signature("DKernel", ladder(1000, algorithm=900)), signature("CKernel", ladder(500, algorithm=400)))
+        rows = rows_module.Rows()
+        check, asked = self.check_of(rows, listed, made)
+        manifest = os.path.join(check_selftest.MANIFESTS, "gemm_tiling.textproto")
+        self.assertEqual(asked, [(("gemm_naive", "gemm_tiling"), (manifest, "DKernel")), (("gemm_tiled", "gemm_tiling"), (manifest, "CKernel"))])
+        self.assertEqual(check.markdown, [("gemm_tiling", "", "algorithm", "algorithm 0.50", "-", "1.00", "-", "0.50", "-")])
+        listed["pairs"][0]["name"] = "another"
+        lines = rows_printed(lambda rows: self.check_of(rows, listed, made))
+        self.assertTrue(any("another: analysed" in line and "another.textproto" in line for line in lines))
+        self.assertTrue(any("planted terms found, all" in line and line.endswith("| NO") for line in lines))
+
+    def test_the_table_for_documents_has_each_pair_and_its_misses(self):
+        cure = signature("CKernel", ladder(500))
+        rows = rows_module.Rows()
+        defect = signature("DKernel", ladder(1000, queue=500), what_ifs=[{"change": "loads_in_flight", "time_ns": 600}])
+        check, _ = self.check_of(rows, self.LISTED, report(defect, cure))
+        with tempfile.NamedTemporaryFile("r", encoding="utf-8") as file:
+            check_selftest.write_markdown(file.name, check)
+            lines = file.read().splitlines()
+        self.assertEqual(lines[2], "| p |  | latency (missed) | queue 0.50 | loads_in_flight | 1.00 | 0.60 | 0.50 | +20.0 % |")
+        self.assertEqual({line.count("|") for line in lines[:3]}, {10})
+        self.assertIn("Planted terms found: 0 of 1.", lines)
+
+    FUSION = {"cases": [{"name": "p_defect", "kernels": ["DKernel", "EKernel"]}, {"name": "p_cure", "kernels": ["CKernel"]}],
+              "pairs": [{"name": "p", "defect": "p_defect", "cure": "p_cure", "term": None, "run_finding": "fusable_neighbours",
+                         "what_if": "fused"}]}
+
+    def fused(self, index, fused_time_ns):
+        chain = {"index": index, "saving": {"fused_time_ns": fused_time_ns}}
+        explanation = {"fusable_chain": [chain], "finding": [{"id": "run.fusable"}]}
+        made = dict(report(signature("CKernel", ladder(500)), signature("DKernel", ladder(450)), signature("EKernel", ladder(450))),
+                    process=[{"run": {"explanation": explanation}}])
+        return rows_printed(lambda rows: self.check_of(rows, self.FUSION, made))
+
+    def test_fused_kernels_are_held_to_the_cure(self):
+        for time_ns, ok in ((550, "ok"), (700, "NO")):
+            line = next(line for line in self.fused([1, 2], time_ns) if "what-if fused" in line)
+            self.assertTrue(line.endswith(f"| {ok}"), line)
+
+    def test_a_chain_with_kernels_of_others_is_no_prediction(self):
+        line = next(line for line in self.fused([0, 1], 500) if "what-if fused" in line)
+        self.assertIn("no prediction", line)
 
     def test_held_out_pairs_are_named_without_comments(self):
         names = check_selftest.held_out_pairs()
