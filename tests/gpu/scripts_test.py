@@ -24,6 +24,7 @@ import check_counters
 import check_cost
 import check_hazards
 import check_replay
+import check_storm
 import counter_packets
 import coverage
 import machine_code
@@ -347,6 +348,35 @@ class ReplayTest(unittest.TestCase):
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 rows.finish()
             self.assertEqual(out.getvalue().count("| ok\n") - 1, good, text)
+
+
+class StormTest(unittest.TestCase):
+    def rows_of(self, check, *arguments):
+        rows = rows_module.Rows()
+        check(rows, "s", *arguments)
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            rows.finish()
+        return out.getvalue()
+
+    def test_whole_minutes_are_summarised_and_other_lines_left_out(self):
+        text = "warning\nsample 10.0 100 5000 20 300\nsample 59.0 200 7000 22 310\nsample 61.0 300 9000 21 300\nsample 121.0 400 1 1 1\n"
+        self.assertEqual(check_storm.minutes(check_storm.read_samples(text)), [(0, 200, 6000, 22, 310), (1, 300, 9000, 21, 300)])
+        self.assertEqual(check_storm.minutes([]), [])
+
+    def test_what_grows_after_the_first_minute_is_not_ok(self):
+        flat = [(minute, 1, 500000, 20, 300) for minute in range(4)]
+        self.assertNotIn("| NO", self.rows_of(check_storm.check_growth, [(0, 1, 9, 9, 9)] + flat[1:]))
+        for column, value in ((2, 506000), (3, 21), (4, 301)):
+            grown = [list(row) for row in flat]
+            grown[3][column] = value
+            self.assertEqual(self.rows_of(check_storm.check_growth, grown).count("| NO"), 1, column)
+        self.assertIn("| NO", self.rows_of(check_storm.check_growth, flat[:2]))
+
+    def test_every_launch_has_a_record_or_was_in_a_window_of_counters(self):
+        report = {"process": [{"accounting": {"launch_count": "10", "kernel_record_count": "7", "counter_window_launch_count": "3"}}]}
+        self.assertNotIn("| NO", self.rows_of(check_storm.check_accounting, 10, report, 0))
+        self.assertEqual(self.rows_of(check_storm.check_accounting, 11, report, 1).count("| NO"), 3)
+        self.assertEqual(self.rows_of(check_storm.check_accounting, 10, {}, 0).count("| NO"), 2)
 
 
 if __name__ == "__main__":
