@@ -126,12 +126,18 @@ void DropLoopEnds(std::vector<FusablePair>* pairs) {
   });
 }
 
-// Whether the two come together whenever either does.
-bool IsAlways(const FusablePair& pair, const std::map<uint32_t, NeighbourKernel>& kernels) {
-  const uint64_t launches =
-      std::max(kernels.at(pair.producer_signature).kernel_count, kernels.at(pair.consumer_signature).kernel_count);
-  // One is cut off by an end of the trace.
-  return static_cast<double>(pair.pair_count) + 1 >= kChainedRatio * static_cast<double>(launches);
+// Launches that have one after them and before them, by signature.
+struct Followed {
+  std::map<uint32_t, double> by_producer;
+  std::map<uint32_t, double> by_consumer;
+};
+
+// Whether the second comes after the first, and the first before the second, and hardly anything else. Of launches
+// whose neighbour is known: where windows end, it is not.
+bool IsAlways(const FusablePair& pair, const Followed& followed) {
+  const double most =
+      std::max(followed.by_producer.at(pair.producer_signature), followed.by_consumer.at(pair.consumer_signature));
+  return static_cast<double>(pair.pair_count) >= kChainedRatio * most;
 }
 
 // Absent: how much DRAM bounds one of them is not known.
@@ -154,17 +160,14 @@ std::optional<double> FusedTimeOf(absl::Span<const uint32_t> signatures,
   return FusedTimeNs(members);
 }
 
-// Of pairs without a cycle. Of those that come always a kernel has one before it and one after it at most, but for
-// signatures of few launches, of which the pair that comes first counts.
-std::vector<FusableChain> ChainsOf(const std::vector<FusablePair>& pairs,
+// Of pairs without a cycle. Of those that come always a kernel has one before it and one after it at most.
+std::vector<FusableChain> ChainsOf(const std::vector<FusablePair>& pairs, const Followed& followed,
                                    const std::map<uint32_t, NeighbourKernel>& kernels) {
   std::map<uint32_t, const FusablePair*> next;
   std::set<uint32_t> has_before;
   std::vector<const FusablePair*> starts;
   for (const FusablePair& pair : pairs) {
-    const bool is_link = pair.producer_signature != pair.consumer_signature && IsAlways(pair, kernels) &&
-                         next.count(pair.producer_signature) == 0 && has_before.count(pair.consumer_signature) == 0;
-    if (!is_link) {
+    if (pair.producer_signature == pair.consumer_signature || !IsAlways(pair, followed)) {
       starts.push_back(&pair);
       continue;
     }
@@ -254,8 +257,11 @@ FusableNeighbours FindFusable(const std::map<uint32_t, NeighbourKernel>& kernels
   FusableNeighbours found;
   double all = 0;
   double unjudged = 0;
+  Followed followed;
   for (const NeighbourCount& pair : neighbours) {
     all += static_cast<double>(pair.count);
+    followed.by_producer[pair.producer] += static_cast<double>(pair.count);
+    followed.by_consumer[pair.consumer] += static_cast<double>(pair.count);
     const auto producer = kernels.find(pair.producer);
     const auto consumer = kernels.find(pair.consumer);
     if (producer == kernels.end() || consumer == kernels.end() || !IsCounted(producer->second) ||
@@ -275,7 +281,7 @@ FusableNeighbours FindFusable(const std::map<uint32_t, NeighbourKernel>& kernels
     pair.saved_ns = std::max(0.0, both_ns - *pair.fused_time_ns);
     pair.saved_run_ns = *pair.saved_ns * static_cast<double>(pair.pair_count);
   }
-  found.chains = ChainsOf(found.pairs, kernels);
+  found.chains = ChainsOf(found.pairs, followed, kernels);
   std::sort(found.pairs.begin(), found.pairs.end(), [](const FusablePair& a, const FusablePair& b) {
     const auto key = [](const FusablePair& pair) {
       return std::tuple(-pair.saved_run_ns.value_or(0), -pair.saved_dram_bytes * static_cast<double>(pair.pair_count),

@@ -35,7 +35,7 @@ inline constexpr double kPairedRatio = 0.5;
 // A kernel that nearly all of the time follows itself is run in a loop: nothing says that one launch reads what the one
 // before wrote.
 inline constexpr double kLoopRatio = 0.9;
-// A pair without which fewer launches of either come is one that comes always: some are cut off by the ends of windows.
+// Of launches after the first and before the second: from here on a pair comes always, and goes on as a chain.
 inline constexpr double kChainedRatio = 0.99;
 // Kernels of one chain.
 inline constexpr size_t kMaxChain = 8;

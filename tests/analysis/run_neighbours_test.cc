@@ -146,7 +146,8 @@ TEST(FindFusableTest, FiguresOfTheLargestCountsAreNumbers) {
   const FusablePair& pair = found.pairs[0];
   for (const double figure : {pair.stored_bytes, pair.loaded_bytes, pair.dram_bytes, pair.saved_dram_bytes,
                               pair.producer_dram_ratio.value_or(0), pair.consumer_dram_ratio.value_or(0),
-                              pair.saved_ns.value_or(0), pair.saved_run_ns.value_or(0)}) {
+                              pair.saved_ns.value_or(0), pair.saved_run_ns.value_or(0), found.chains.at(0).time_ns,
+                              found.chains.at(0).dram_bytes, found.chains.at(0).fused_time_ns.value_or(0)}) {
     EXPECT_TRUE(std::isfinite(figure) && figure >= 0) << figure;
   }
 }
@@ -247,9 +248,21 @@ TEST(FusableChainTest, PairsThatAlwaysFollowEachOtherAreOneChain) {
   EXPECT_FALSE(chain.shares_kernel);
 }
 
+// 60 of 100, as windows cut the others off: what follows or precedes is never another kernel.
+TEST(FusableChainTest, LaunchesWithoutANeighbourDoNotBreakAChain) {
+  const pb::MachineFile machine = Machine();
+  const FusableNeighbours found = FindThree(Pass(&machine), 60, 60);
+  ASSERT_EQ(found.chains.size(), 1u);
+  EXPECT_EQ(found.chains[0].chain_count, 60u);
+}
+
 TEST(FusableChainTest, APairThatComesNotAlwaysIsAChainOfItsOwn) {
   const pb::MachineFile machine = Machine();
-  const FusableNeighbours found = FindThree(Pass(&machine), 100, 90);
+  std::map<uint32_t, NeighbourKernel> kernels;
+  for (const uint32_t signature : {1, 2, 3}) kernels.emplace(signature, Pass(&machine));
+  // The second is followed by a kernel without counts ten times.
+  const FusableNeighbours found =
+      FindFusable(kernels, std::vector<NeighbourCount>{{1, 2, 100}, {2, 3, 90}, {2, 4, 10}});
   ASSERT_EQ(found.chains.size(), 2u);
   EXPECT_EQ(found.chains[0].signatures, (std::vector<uint32_t>{1, 2}));
   EXPECT_EQ(found.chains[1].signatures, (std::vector<uint32_t>{2, 3}));
