@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "analysis/format.h"
 #include "analysis/machine_file.h"
 #include "analysis/model/quantile.h"
 #include "analysis/printable.h"
@@ -124,11 +125,10 @@ absl::StatusOr<CounterChecks> CounterChecks::Of(const v1::KernelList& known) {
     if (!one.has_counts()) continue;
     const std::string name = Printable(one.name());
     if (name.empty() || one.kernels_size() != 1 || one.kernels(0).empty() || one.counts().blocks() <= 0) {
-      return absl::InvalidArgumentError(absl::StrCat("case '", name,
-                                                     "': expected a name and counts of its one kernel, with blocks, "
-                                                     "got ",
-                                                     one.kernels_size(), " kernels, ", one.counts().blocks(),
-                                                     " blocks: print the list with 'gx-kernels --json'"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("case '", name, "': expected a name and counts of its one kernel, with blocks, got ",
+                       Plural(static_cast<uint64_t>(one.kernels_size()), "kernel"), ", ", one.counts().blocks(),
+                       " blocks: print the list with 'gx-kernels --json'"));
     }
     if (!kernels.insert(one.kernels(0)).second) {
       return absl::InvalidArgumentError(absl::StrCat("case '", name, "': expected a kernel of its own, got '",
@@ -148,8 +148,8 @@ absl::StatusOr<CounterChecks> CounterChecks::Of(const v1::KernelList& known) {
   }
   if (checks.cases_.empty()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("expected cases with counts, got ", known.cases_size(),
-                     " cases without: 'gx-kernels --json --case pairs' of this version prints them"));
+        absl::StrCat("expected cases with counts, got ", Plural(static_cast<uint64_t>(known.cases_size()), "case"),
+                     " without: 'gx-kernels --json --case pairs' of this version prints them"));
   }
   return checks;
 }

@@ -93,6 +93,27 @@ std::string Trace(int grid) {
     })"))});
 }
 
+constexpr char kKnown[] =
+    R"({"cases": [{"name": "axpy", "counts": null}, {"name": "copy", "size": 64, "kernels": ["CopyKernel"],
+    "counts": {"blocks": 4, "dram_read_bytes": 200, "shared_conflicts": 0, "fp64_flop": 0}}]})";
+
+// Two launches of CopyKernel with this grid, whose counters were read, on the device of Machine().
+std::string Counted(int grid) {
+  return TraceBytes({PacketFromText(absl::StrCat(R"(
+    header { format_major: 1 pid: 17 start { cupti_ns: 1000 monotonic_ns: 1000 } }
+    device { device_id: 0 name: "NVIDIA H200" uuid: "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f" }
+    name { iid: 1 value: "CopyKernel" } function { iid: 1 name_iid: 1 } context { context_id: 1 device_id: 0 }
+    signature { iid: 1 function_iid: 1 grid_y: 1 grid_z: 1 block_x: 32 block_y: 1 block_z: 1 grid_x: )",
+                                                 grid, R"( }
+    window { window_id: 2 kind: KIND_COUNTERS begin_monotonic_ns: 2000 end_monotonic_ns: 900000 }
+    counter_group { iid: 1 name: "g" kind: KIND_HARDWARE metric: ["gr__ctas_launched.sum", "dram__bytes_read.sum",
+      "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"] }
+    counter_batch {
+      count: 2 group_iid: 1 window_id: 2 context_id: 1 base_enter_monotonic_ns: 3000 enter_delta: [0, 1000]
+      signature_iid: 1 metric_count: 3 integer_value: [4, 202, 7, 0, 4, 0]
+    })"))});
+}
+
 class GxMachine : public ::testing::Test {
  protected:
   static CommandResult Run(std::vector<std::string> arguments) {
@@ -150,6 +171,108 @@ TEST_F(GxMachine, MergeAddsWhatTracingCostsAndLeavesTheRest) {
   EXPECT_FALSE(std::filesystem::exists(out_ + ".part"));
 }
 
+TEST_F(GxMachine, MergeAddsCountersAgainstKnownAnswers) {
+  const std::string machine = Put("m.pb", Untraced().SerializeAsString());
+  const std::string known = Put("known.json", kKnown);
+  const CommandResult result = Run({"merge", "--machine", machine, "--known", known, "--counted",
+                                    Put("a.pb", Counted(4)), "--counted", Put("b.pb", Trace(4)), "-o", out_});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, IsEmpty());
+  EXPECT_THAT(result.err, HasSubstr("1 of 2 traces have no counted launch of a case with known answers: "));
+  EXPECT_THAT(result.err, HasSubstr("b.pb\n"));
+  EXPECT_THAT(result.err, HasSubstr("not counted: 1 of 4 known answers: fp64_flop of copy\n"));
+  EXPECT_THAT(result.err, HasSubstr("machine.pb: 3 known answers counted\n"));
+  const auto merged = analysis::ReadMachineFile(out_);
+  ASSERT_THAT(merged, IsOk());
+  EXPECT_THAT(merged->counter_check(), SizeIs(3));
+  EXPECT_THAT(merged->tracing_bias(), IsEmpty());
+}
+
+TEST_F(GxMachine, MergeAddsBothAtOnce) {
+  const CommandResult result = Merge(Untraced(), Traced(), Trace(4),
+                                     {"--known", Put("known.json", kKnown), "--counted", Put("a.pb", Counted(4))});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("1 of them with records; 3 known answers counted\n"));
+  const auto merged = analysis::ReadMachineFile(out_);
+  ASSERT_THAT(merged, IsOk());
+  EXPECT_THAT(merged->counter_check(), SizeIs(3));
+  EXPECT_THAT(merged->tracing_bias(), SizeIs(2));
+}
+
+TEST_F(GxMachine, ShowPrintsTheLargestErrorOfEachCounterFirst) {
+  ASSERT_EQ(Run({"merge", "--machine", Put("m.pb", Untraced().SerializeAsString()), "--known", Put("k.json", kKnown),
+                 "--counted", Put("a.pb", Counted(4)), "-o", out_})
+                .exit_code,
+            0);
+  const CommandResult result = Run({"show", out_});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out,
+              ::testing::ContainsRegex("COUNTERS AGAINST KNOWN ANSWERS [^\n]*\n"
+                                       " +largest error +in +expected +counted +samples +cases +metric\n"
+                                       " +not 0 +copy +0 +7 +2 +1 +l1tex__data_bank_conflicts[^\n]*\n"
+                                       " +[+]2.000 % +copy +about 200 +204 +2 +1 +dram__bytes_read.sum\n"
+                                       " +0 % +copy +4 +4 +2 +1 +gr__ctas_launched.sum\n"
+                                       "  above 1 %: l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum .1 of 1., "
+                                       "dram__bytes_read.sum .1 of 1.\n"));
+}
+
+TEST_F(GxMachine, CountedTracesThatDoNotBelongAreExitCodeOneAndWriteNothing) {
+  const std::string machine = Put("m.pb", Untraced().SerializeAsString());
+  MachineFile of_another = Untraced();
+  of_another.mutable_device()->set_uuid("GPU-ff010203-0405-0607-0809-0a0b0c0d0e0f");
+  const std::string other = Put("other.pb", of_another.SerializeAsString());
+  const std::string known = Put("known.json", kKnown);
+  const std::string nothing_known = Put("nothing.json", R"({"cases": [{"name": "copy"}]})");
+  const std::string counted = Put("counted.pb", Counted(4));
+  struct Row {
+    std::string machine;
+    std::string known;
+    std::string counted;
+    const char* message;
+  };
+  const std::vector<Row> rows = {
+      {machine, nothing_known, counted, "nothing.json: expected cases with counts"},
+      {machine, known, Put("larger.pb", Counted(5)), "larger.pb: expected CopyKernel with 4 blocks"},
+      {machine, known, Put("timed.pb", Trace(4)), "got none in any trace"},
+      {other, known, counted, "counted.pb: expected launches of CopyKernel on the device of the machine file"},
+  };
+  for (const Row& row : rows) {
+    const CommandResult result =
+        Run({"merge", "--machine", row.machine, "--known", row.known, "--counted", row.counted, "-o", out_});
+    EXPECT_EQ(result.exit_code, 1) << row.message;
+    EXPECT_THAT(result.err, HasSubstr(row.message));
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    EXPECT_FALSE(std::filesystem::exists(out_)) << row.message;
+  }
+}
+
+TEST_F(GxMachine, AListOfKnownAnswersThatIsNoneIsExitCodeThree) {
+  const std::string machine = Put("m.pb", Untraced().SerializeAsString());
+  const std::string counted = Put("counted.pb", Counted(4));
+  const std::string many(30000, '{');
+  struct Row {
+    std::string json;
+    const char* message;
+  };
+  const std::vector<Row> rows = {
+      {"", "known.json"},
+      {"{", "known.json:1:2: expected"},
+      {many, "known.json:1:2: expected"},
+      {R"({"cases": [{"name": "\u001b", "kernel": 1}]})", "KernelCase has no field 'kernel'"},
+      {R"({"cases": [{"counts": {"blocks": 1e400}}]})", "blocks: expected a whole number"},
+      {R"({"cases": [{"counts": {"blocks": 4, "blocks": 4}}]})", "blocks is given twice"},
+      {"\x1b[31m", "known.json"},
+  };
+  for (const Row& row : rows) {
+    const CommandResult result =
+        Run({"merge", "--machine", machine, "--known", Put("known.json", row.json), "--counted", counted, "-o", out_});
+    EXPECT_EQ(result.exit_code, 3) << row.json.substr(0, 80);
+    EXPECT_THAT(result.err, HasSubstr(row.message)) << row.json.substr(0, 80);
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    EXPECT_FALSE(std::filesystem::exists(out_));
+  }
+}
+
 TEST_F(GxMachine, AnAnonymousFileNamesNoMachine) {
   ASSERT_EQ(Merge(Untraced(), Traced(), Trace(4), {"--anonymous"}).exit_code, 0);
   const auto merged = analysis::ReadMachineFile(out_);
@@ -195,6 +318,7 @@ TEST_F(GxMachine, WhatCannotBeReadOrWrittenIsOneLineAndExitCodeThree) {
   const std::string machine = Put("m.pb", Untraced().SerializeAsString());
   const std::string traced = Put("t.pb", Traced().SerializeAsString());
   const std::string trace = Put("b.pb", Trace(4));
+  const std::string known = Put("known.json", kKnown);
   const std::string none = dir_.File("none.pb");
   MachineFile spoilt = Untraced();
   spoilt.mutable_kernel_timing(0)->mutable_slope()->set_work_per_second(1);
@@ -207,6 +331,8 @@ TEST_F(GxMachine, WhatCannotBeReadOrWrittenIsOneLineAndExitCodeThree) {
       {"merge", "--machine", wrong, "--traced", traced, "--trace", trace, "-o", out_},
       {"merge", "--machine", machine, "--traced", trace, "--trace", trace, "-o", out_},
       {"merge", "--machine", machine, "--traced", traced, "--trace", none, "-o", out_},
+      {"merge", "--machine", machine, "--known", none, "--counted", trace, "-o", out_},
+      {"merge", "--machine", machine, "--known", known, "--counted", none, "-o", out_},
       {"merge", "--machine", machine, "--traced", traced, "--trace", machine, "-o", out_},
       {"merge", "--machine", machine, "--traced", traced, "--trace", trace, "-o", dir_.File("no/folder.pb")},
       {"merge", "--machine", machine, "--traced", traced, "--trace", trace, "-o", dir_.path()},
@@ -234,8 +360,20 @@ TEST_F(GxMachine, WrongUsageIsExitCodeTwoAndPointsToHelp) {
       {"merge"},
       {"merge", "--machine", file, "--traced", file, "--trace", file},
       {"merge", "--machine", file, "--traced", file, "-o", out_},
+      {"merge", "--machine", file, "--trace", file, "-o", out_},
+      {"merge", "--machine", file, "-o", out_},
+      {"merge", "--machine", file, "--known", file, "-o", out_},
+      {"merge", "--machine", file, "--counted", file, "-o", out_},
+      {"merge", "--machine", file, "--traced", file, "--trace", file, "--known", file, "-o", out_},
+      {"merge", "--known", file, "--counted", file, "-o", out_},
+      {"merge", "--machine", file, "--known", file, "--known", file},
+      {"merge", "--counted"},
+      {"merge", "--counted="},
+      {"show", "--counted", "x", file},
+      {"show", "--known", "x", file},
       {"merge", "--machine", file, "--traced", file, "--trace", file, "-o", out_, "more"},
       {"merge", "--machine", file, "--traced", file, "--trace", file, "-o", file},
+      {"merge", "--machine", "m", "--known", "k", "--counted", "c", "--counted", file, "-o", file},
       {"merge", "--machine", file, "--machine", file},
       {"merge", "--machine"},
       {"merge", "-o"},
@@ -292,6 +430,8 @@ TEST_F(GxMachine, NamesReachTheTerminalWithoutControlBytes) {
   machine.mutable_ceiling(0)->set_variant("\x1b");
   machine.mutable_ceiling(0)->set_resource(static_cast<v1::CeilingResource>(77));
   machine.mutable_unmeasured(0)->set_what("\x1b");
+  *machine.add_counter_check() = FromText<v1::CounterCheck>(
+      R"(metric: "\x1b" case_name: "\x1b" kernel: "\x1b" expected: 1 counted: 2 error_ratio: 1)");
   EXPECT_EQ(Run({"show", Put("m.pb", machine.SerializeAsString())}).exit_code, 0);  // Run() looks at every byte.
 }
 

@@ -95,6 +95,14 @@ void Write(const std::string& path, const std::string& bytes) {
 
 void Write(const std::string& path, const MachineFile& machine) { Write(path, machine.SerializeAsString()); }
 
+// Of 100 bytes 102, 103 and 104 were counted.
+gpuexec::v1::CounterCheck* AddCheck(MachineFile* machine) {
+  gpuexec::v1::CounterCheck* check = machine->add_counter_check();
+  *check = FromText<gpuexec::v1::CounterCheck>(
+      "metric: 'dram__bytes_read.sum' case_name: 'copy' expected: 100 counted: [102, 103, 104] error_ratio: 0.03");
+  return check;
+}
+
 TEST(MachineFileCheck, AFileWhoseFiguresFollowFromItsSamplesIsSound) { EXPECT_THAT(CheckMachineFile(H200()), IsOk()); }
 
 TEST(MachineFileCheck, ASlopeIsThatOfTheMediansOfTheFirstAndTheLastPoint) {
@@ -174,6 +182,16 @@ TEST(MachineFileCheck, RefusesWhatDoesNotHoldTogetherAndSaysWhere) {
        },
        "tracing_bias[0].recorded: expected a kernel or more"},
       {"a counter without a name", [](MachineFile* m) { m->add_counter_check(); }, "counter_check[0].metric"},
+      {"a counter of no case", [](MachineFile* m) { AddCheck(m)->clear_case_name(); }, "counter_check[0].case_name"},
+      {"an answer that is no number", [=](MachineFile* m) { AddCheck(m)->set_expected(nan); },
+       "counter_check[0].expected: expected 0 or more, got nan"},
+      {"nothing counted", [](MachineFile* m) { AddCheck(m)->clear_counted(); },
+       "counter_check[0].counted: expected a sample or more"},
+      {"a negative count", [](MachineFile* m) { AddCheck(m)->set_counted(1, -1); }, "expected 0 or more, got -1"},
+      {"an error that does not follow", [](MachineFile* m) { AddCheck(m)->set_error_ratio(0); },
+       "counter_check[0].error_ratio: expected 0.03"},
+      {"no error", [](MachineFile* m) { AddCheck(m)->clear_error_ratio(); }, "got none"},
+      {"an error of nothing", [](MachineFile* m) { AddCheck(m)->set_expected(0); }, "0 was expected and not counted"},
   };
   for (const Row& row : rows) {
     MachineFile machine = H200();
@@ -181,6 +199,19 @@ TEST(MachineFileCheck, RefusesWhatDoesNotHoldTogetherAndSaysWhere) {
     EXPECT_THAT(CheckMachineFile(machine), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(row.message)))
         << row.what;
   }
+}
+
+TEST(MachineFileCheck, TakesCountersOfWhichZeroWasExpected) {
+  MachineFile machine = H200();
+  gpuexec::v1::CounterCheck* check = AddCheck(&machine);
+  EXPECT_THAT(CheckMachineFile(machine), IsOk());
+  check->set_expected(0);
+  check->clear_error_ratio();
+  EXPECT_THAT(CheckMachineFile(machine), IsOk());
+  check->mutable_counted()->Clear();
+  check->add_counted(0);
+  check->set_error_ratio(0);
+  EXPECT_THAT(CheckMachineFile(machine), IsOk());
 }
 
 TEST(MachineFileCheck, KeepsResourcesThatItDoesNotKnow) {

@@ -134,7 +134,38 @@ class List(unittest.TestCase):
         self.assertEqual(paper, {"launches": 1, "graph_launches": 0, "kernels": 1, "bytes": 8 * 4096**2, "flop": 2 * 4096**3})
 
     def test_a_size_that_a_case_refuses_has_no_paper_values(self):
-        self.assertIsNone(listed("--case", "stride_cure", "--size", "100000")["cases"][0]["paper"])
+        case = listed("--case", "stride_cure", "--size", "100000")["cases"][0]
+        self.assertIsNone(case["paper"])
+        self.assertIsNone(case["counts"])
+
+    def test_counts_are_of_one_launch_of_the_only_kernel(self):
+        counted = [case for case in self.cases.values() if case["counts"] is not None]
+        self.assertTrue(counted)
+        for case in counted:
+            with self.subTest(case["name"]):
+                self.assertEqual((len(case["kernels"]), case["paper"]["graph_launches"]), (1, 0))
+                self.assertGreater(case["counts"]["blocks"], 0)
+                self.assertEqual(listed("--case", case["name"], "--repeat", "7")["cases"][0]["counts"], case["counts"])
+
+    def test_counts_agree_with_the_paper_values(self):
+        for case in self.cases.values():
+            counts, paper = case["counts"], case["paper"]
+            if counts is None:
+                continue
+            with self.subTest(case["name"]):
+                flop = sum(value for name, value in counts.items() if name.endswith("_flop"))
+                # What comes before and after a loop is not in the paper's.
+                self.assertAlmostEqual(flop * paper["kernels"], paper["flop"], delta=0.001 * paper["flop"])
+                if "global_load_bytes" in counts:
+                    moved = counts["global_load_bytes"] + counts["global_store_bytes"]
+                    self.assertEqual(moved * paper["kernels"], paper["bytes"])
+
+    def test_counts_of_a_known_size(self):
+        counts = listed("--case", "bank_conflict_defect", "--size", "64")["cases"][0]["counts"]
+        self.assertEqual((counts["blocks"], counts["global_load_sectors"]), (4, 512))
+        # 128 rows of 32 floats: each is written at once, and each column is read one float after the other.
+        wavefronts = counts["shared_store_wavefronts"], counts["shared_load_wavefronts"], counts["shared_conflicts"]
+        self.assertEqual(wavefronts, (128, 128 * 32, 128 * 31))
 
     def test_chosen_cases_come_with_the_pairs_that_they_make_up(self):
         chosen = listed("--case", "gemm_naive,gemm_tiled,fp64_cure")
