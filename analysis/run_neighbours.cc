@@ -175,6 +175,7 @@ std::vector<FusableChain> ChainsOf(const std::vector<FusablePair>& pairs, const 
     has_before.insert(pair.consumer_signature);
   }
   std::vector<std::vector<const FusablePair*>> rows;
+  rows.reserve(pairs.size());
   for (const FusablePair* pair : starts) rows.push_back({pair});
   for (const auto& [producer, first] : next) {
     if (has_before.count(producer) != 0) continue;

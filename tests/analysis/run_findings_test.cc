@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "analysis/report_text_run.h"
 #include "analysis/run_coverage.h"
+#include "analysis/text_writer.h"
 
 namespace gx::analysis {
 namespace {
@@ -110,6 +112,20 @@ TEST(RunFindingsTest, AChainIsOneFindingWithEachOfItsKernels) {
   EXPECT_THAT(finding.text,
               HasSubstr("scale (grid 8); clamp (grid 8) loads 1 MiB; add (grid 8) loads 2 times 1 MiB; of 8 MiB"));
   EXPECT_THAT(finding.advice, HasSubstr("savings of chains that share a kernel do not add"));
+}
+
+TEST(RunFindingsTest, TheTextTellsPairsAndTheChainsThatTheyMake) {
+  RunExplanation run;
+  run.fusable_count = run.chain_count = 2;
+  TextWriter apart(false);
+  WriteRunExplanation(run, &apart);
+  EXPECT_THAT(apart.Take(), Not(HasSubstr("in a row")));
+  run.chain_count = 1;
+  TextWriter row(false);
+  WriteRunExplanation(run, &row);
+  const std::string text = row.Take();
+  EXPECT_THAT(text, HasSubstr("2 pairs of neighbouring signatures by bytes"));
+  EXPECT_THAT(text, HasSubstr("in a row they make 1 chain"));
 }
 
 TEST(RunFindingsTest, WithoutAPredictionFusionGetsNoLine) {
