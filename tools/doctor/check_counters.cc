@@ -64,11 +64,18 @@ DeviceAnswers Ask(const NvmlFacts& nvml, std::optional<int64_t> NvmlDevice::*que
   return answers;
 }
 
-Verdict WithoutGpu(const char* check) {
+// Where NVML shows no device.
+Verdict WithoutDevices(const Facts& facts, const char* check) {
   Verdict verdict;
   verdict.check = check;
-  verdict.level = Level::kNotApplicable;
-  verdict.summary = "no GPU is there";
+  if (!HasGpu(facts)) {
+    verdict.level = Level::kNotApplicable;
+    verdict.summary = "no GPU is there";
+    return verdict;
+  }
+  verdict.summary = "NVML, which knows, does not answer";
+  const std::string& problem = facts.nvml.stuck.empty() ? facts.nvml.library.problem : facts.nvml.stuck;
+  verdict.evidence = {{"libnvidia-ml.so.1", problem.empty() ? "no devices" : problem}};
   return verdict;
 }
 
@@ -184,7 +191,7 @@ Verdict CheckWsl(const Facts& facts) {
 }
 
 Verdict CheckMig(const Facts& facts) {
-  if (facts.nvml.devices.empty()) return WithoutGpu("mig");
+  if (facts.nvml.devices.empty()) return WithoutDevices(facts, "mig");
   const DeviceAnswers answers = Ask(facts.nvml, &NvmlDevice::mig_mode);
   Verdict verdict;
   verdict.check = "mig";
@@ -222,7 +229,7 @@ Verdict CheckMps(const Facts& facts) {
 }
 
 Verdict CheckVgpu(const Facts& facts) {
-  if (facts.nvml.devices.empty()) return WithoutGpu("vgpu");
+  if (facts.nvml.devices.empty()) return WithoutDevices(facts, "vgpu");
   constexpr int64_t kVgpu = 2;
   const DeviceAnswers answers = Ask(facts.nvml, &NvmlDevice::virtualization_mode);
   Verdict verdict;
@@ -253,7 +260,7 @@ Verdict CheckVgpu(const Facts& facts) {
 }
 
 Verdict CheckConfidential(const Facts& facts) {
-  if (facts.nvml.devices.empty()) return WithoutGpu("confidential-computing");
+  if (facts.nvml.devices.empty()) return WithoutDevices(facts, "confidential-computing");
   Verdict verdict;
   verdict.check = "confidential-computing";
   if (!facts.nvml.confidential_feature) {

@@ -17,14 +17,15 @@ std::string Shown(const CuptiCopy& copy) {
   return text;
 }
 
+bool IsCopy(const CuptiCopy& copy, const ChosenCupti& chosen) {
+  return !chosen.path.empty() && (copy.path == chosen.path || copy.canonical == chosen.path);
+}
+
 // The newest supported copy that is no newer than the driver, and not the one in use.
 const CuptiCopy* BetterCopy(const Facts& facts, const ChosenCupti& chosen) {
   const CuptiCopy* best = nullptr;
   for (const CuptiCopy& copy : facts.cupti.copies) {
-    if (!copy.api_version || !IsSupportedCupti(*copy.api_version) || copy.path == chosen.path ||
-        copy.canonical == chosen.path) {
-      continue;
-    }
+    if (!copy.api_version || !IsSupportedCupti(*copy.api_version) || IsCopy(copy, chosen)) continue;
     const int64_t driver = facts.cuda.driver_api_version.value_or(INT64_MAX);
     if (CudaVersionOfCupti(*copy.api_version) > driver) continue;
     if (best == nullptr || CudaVersionOfCupti(*copy.api_version) > CudaVersionOfCupti(*best->api_version)) best = &copy;
@@ -34,7 +35,7 @@ const CuptiCopy* BetterCopy(const Facts& facts, const ChosenCupti& chosen) {
 
 void AddFix(const Facts& facts, const ChosenCupti& chosen, Verdict* verdict) {
   if (const CuptiCopy* better = BetterCopy(facts, chosen)) {
-    verdict->fixes.push_back(absl::StrCat("export GPUEXEC_CUPTI='", better->path, "'"));
+    verdict->fixes.push_back(absl::StrCat("export GPUEXEC_CUPTI=", ShellWord(better->path)));
   } else {
     verdict->fixes.push_back("python3 -m pip install nvidia-cuda-cupti, then GPUEXEC_CUPTI=PATH of its libcupti.so.13");
   }
@@ -43,20 +44,22 @@ void AddFix(const Facts& facts, const ChosenCupti& chosen, Verdict* verdict) {
 }  // namespace
 
 ChosenCupti CuptiInUse(const Facts& facts) {
-  if (!facts.timing.cupti_path.empty()) {
-    return {facts.timing.cupti_path, facts.timing.cupti_api_version, "the live run's trace"};
-  }
   const DryRunFacts& dry_run = facts.library.dry_run;
-  if (!dry_run.cupti_path.empty()) return {dry_run.cupti_path, dry_run.cupti_api_version, "the library, started alone"};
-  for (const OpenedLibrary* opened : {&facts.cupti.loader_13, &facts.cupti.loader_12}) {
-    if (!opened->loaded()) continue;
-    ChosenCupti chosen{opened->path, std::nullopt, "the loader"};
-    for (const CuptiCopy& copy : facts.cupti.copies) {
-      if (copy.canonical == opened->canonical || copy.path == opened->path) chosen.api_version = copy.api_version;
-    }
-    return chosen;
+  ChosenCupti chosen;
+  if (!facts.timing.cupti_path.empty()) {
+    chosen = {facts.timing.cupti_path, facts.timing.cupti_api_version, "the live run's trace"};
+  } else if (!dry_run.cupti_path.empty()) {
+    chosen = {dry_run.cupti_path, dry_run.cupti_api_version, "the library, started alone"};
+  } else if (facts.cupti.loader_13.loaded()) {
+    chosen = {facts.cupti.loader_13.path, std::nullopt, "the loader"};
+  } else if (facts.cupti.loader_12.loaded()) {
+    chosen = {facts.cupti.loader_12.path, std::nullopt, "the loader"};
   }
-  return {};
+  if (chosen.api_version) return chosen;
+  for (const CuptiCopy& copy : facts.cupti.copies) {
+    if (IsCopy(copy, chosen)) chosen.api_version = copy.api_version;
+  }
+  return chosen;
 }
 
 Verdict CheckCupti(const Facts& facts) {
@@ -72,7 +75,10 @@ Verdict CheckCupti(const Facts& facts) {
   loader("libcupti.so.12", facts.cupti.loader_12);
   if (!facts.cupti.python_problem.empty()) verdict.evidence.push_back({"Python packages", facts.cupti.python_problem});
   for (const std::string& problem : facts.library.dry_run.other_problems) {
-    if (absl::StrContains(problem, "libcupti") || absl::StrContains(problem, "CUPTI")) {
+    // Without a driver CUPTI refuses everything, which says nothing of CUPTI.
+    const bool of_cupti =
+        absl::StrContains(problem, "libcupti") || (HasGpu(facts) && absl::StrContains(problem, "CUPTI"));
+    if (of_cupti) {
       verdict.evidence.push_back({"the library says", problem});
     }
   }
@@ -115,7 +121,7 @@ Verdict CheckCupti(const Facts& facts) {
     AddFix(facts, chosen, &verdict);
   }
   for (const CuptiCopy& copy : facts.cupti.copies) {
-    if (!copy.of_python || copy.path == chosen.path || copy.canonical == chosen.path) continue;
+    if (!copy.of_python || IsCopy(copy, chosen)) continue;
     // No fault: what is mapped first is used (inject/cupti_api.h).
     verdict.evidence.push_back(
         {"in a Python program that loads it before CUDA starts", absl::StrCat(copy.path, " wins")});
@@ -166,7 +172,7 @@ Verdict CheckCounterHost(const Facts& facts) {
     return verdict;
   }
   for (const CuptiCopy& copy : facts.cupti.copies) {
-    if ((copy.path != chosen.path && copy.canonical != chosen.path) || !copy.has_profiler_host) continue;
+    if (!IsCopy(copy, chosen) || !copy.has_profiler_host) continue;
     verdict.level = Level::kOk;
     verdict.summary = "libnvperf_host.so, which hardware counters need, stands beside libcupti";
     verdict.evidence = {{"libcupti", chosen.path}};

@@ -41,7 +41,7 @@ std::string WithoutFolder(const Environment& environment, const std::string& fol
   std::vector<std::string> folders = environment.Folders("LD_LIBRARY_PATH");
   folders.erase(std::remove(folders.begin(), folders.end(), folder), folders.end());
   if (folders.empty()) return "unset LD_LIBRARY_PATH";
-  return absl::StrCat("export LD_LIBRARY_PATH='", absl::StrJoin(folders, ":"), "'");
+  return absl::StrCat("export LD_LIBRARY_PATH=", ShellWord(absl::StrJoin(folders, ":")));
 }
 
 std::string FolderOf(const std::string& path) { return path.substr(0, std::min(path.rfind('/'), path.size())); }

@@ -1,8 +1,28 @@
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tools/doctor/checks.h"
 
 namespace gx::doctor {
+namespace {
+
+// Of a sentence of inject/config.cc, which begins with the variable's name and may end in "(did you mean NAME?)".
+std::string FixOf(const std::string& problem, const Environment& environment) {
+  const std::string name = problem.substr(0, problem.find_first_of(" =:"));
+  constexpr absl::string_view kMean = "(did you mean ";
+  const size_t at = problem.find(kMean.data());
+  if (at == std::string::npos) return absl::StrCat("unset ", name);
+  const std::string meant = problem.substr(at + kMean.size(), problem.find('?', at) - at - kMean.size());
+  return absl::StrCat("unset ", name, "; export ", meant, "=", ShellWord(environment.Text(name)));
+}
+
+void AddOnce(std::string text, std::vector<std::string>* texts) {
+  if (std::find(texts->begin(), texts->end(), text) == texts->end()) texts->push_back(std::move(text));
+}
+
+}  // namespace
 
 Verdict CheckLibrary(const Facts& facts) {
   const LibraryFacts& library = facts.library;
@@ -53,10 +73,7 @@ Verdict CheckSettings(const Facts& facts) {
   }
   for (const std::string& problem : dry_run.setting_problems) {
     verdict.evidence.push_back({"the library says", problem});
-    const std::string name = problem.substr(0, problem.find_first_of(" =:"));
-    if (verdict.fixes.empty() || verdict.fixes.back() != absl::StrCat("unset ", name)) {
-      verdict.fixes.push_back(absl::StrCat("unset ", name));
-    }
+    AddOnce(FixOf(problem, facts.environment), &verdict.fixes);
   }
   if (!dry_run.setting_problems.empty()) {
     verdict.level = Level::kWarning;

@@ -12,6 +12,10 @@ using analysis::Plural;
 // CounterAccess.State of counter.proto.
 constexpr int64_t kAllowed = 1;
 
+std::string CommandLine(const std::vector<std::string>& command) {
+  return absl::StrJoin(command, " ", [](std::string* out, const std::string& word) { out->append(ShellWord(word)); });
+}
+
 // What both runs have in common. True: there is a trace to judge.
 bool Begin(const LiveRun& run, const char* check, Verdict* verdict) {
   verdict->check = check;
@@ -20,7 +24,7 @@ bool Begin(const LiveRun& run, const char* check, Verdict* verdict) {
     verdict->summary = run.skipped.empty() ? "not run" : run.skipped;
     return false;
   }
-  verdict->evidence = {{"command", absl::StrJoin(run.command, " ")}, {"the program", run.ended}};
+  verdict->evidence = {{"command", CommandLine(run.command)}, {"the program", run.ended}};
   if (!run.program_ok && !run.last_words.empty()) verdict->evidence.push_back({"it said", run.last_words});
   if (run.trace_problem.empty()) {
     verdict->evidence.push_back(
@@ -38,8 +42,8 @@ Verdict CheckLiveTiming(const Facts& facts) {
   Verdict verdict;
   if (!Begin(run, "live-times", &verdict)) return verdict;
   verdict.level = Level::kFailure;
-  verdict.fixes = {absl::StrCat("GPUEXEC_LOG=stderr CUDA_INJECTION64_PATH=", facts.library.path, " ",
-                                absl::StrJoin(run.command, " "))};
+  verdict.fixes = {absl::StrCat("GPUEXEC_LOG=stderr CUDA_INJECTION64_PATH=", ShellWord(facts.library.path), " ",
+                                CommandLine(run.command))};
   if (!run.trace_problem.empty()) {
     verdict.evidence.push_back({"trace", run.trace_problem});
     verdict.summary = run.program_ok
@@ -54,7 +58,7 @@ Verdict CheckLiveTiming(const Facts& facts) {
   } else if (!run.program_ok) {
     verdict.summary = absl::StrCat("times are recorded, but the program ", run.ended);
     verdict.level = Level::kWarning;
-    verdict.fixes = {absl::StrJoin(run.command, " ")};
+    verdict.fixes = {CommandLine(run.command)};
   } else if (run.kernels_untimed > 0 || run.kernels_joined < run.kernels) {
     verdict.level = Level::kWarning;
     verdict.summary = absl::StrCat("times are recorded, but of ", Plural(run.kernels, "kernel"), " ",

@@ -32,7 +32,7 @@ Verdict CheckOutput(const Facts& facts) {
   verdict.level = Level::kFailure;
   if (!output.folder_exists) {
     verdict.summary = "the folder of the trace is not there";
-    verdict.fixes = {absl::StrCat("mkdir -p '", output.folder, "'")};
+    verdict.fixes = {absl::StrCat("mkdir -p ", ShellWord(output.folder))};
     return verdict;
   }
   if (!output.folder_writable) {

@@ -1,6 +1,21 @@
 #include "tools/doctor/checks.h"
 
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+
 namespace gx::doctor {
+
+std::string ShellWord(absl::string_view text) {
+  const auto is_plain = [](unsigned char c) {
+    return absl::ascii_isalnum(c) ||
+           absl::string_view("/._-+:,=@%").find(static_cast<char>(c)) != absl::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
+}
 
 std::vector<Verdict> CheckAll(const Facts& facts) {
   return {CheckDriver(facts),

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "tools/doctor/facts.h"
 #include "tools/doctor/verdict.h"
 
@@ -62,6 +63,9 @@ ChosenCupti CuptiInUse(const Facts& facts);
 
 // Whether the driver answers with at least one GPU.
 bool HasGpu(const Facts& facts);
+
+// As a word of a shell: in quotes, where it needs them.
+std::string ShellWord(absl::string_view text);
 
 // "13.0" for 13000.
 std::string CudaVersionText(int64_t version);

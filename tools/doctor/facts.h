@@ -25,6 +25,7 @@ struct OpenedLibrary {
 
 struct CudaDevice {
   std::string name;
+  std::string pci_bus_id;
   std::optional<int64_t> compute_capability_major;
   std::optional<int64_t> compute_capability_minor;
 };
@@ -53,6 +54,7 @@ struct NvmlFacts {
   OpenedLibrary library;
   std::optional<int64_t> init_result;
   std::string driver_version;  // "580.159.04"
+  // Those of CudaFacts in their order; where CUDA shows none, all.
   std::vector<NvmlDevice> devices;
   // nvmlSystemGetConfComputeState: ccFeature and devToolsMode; unset: not supported.
   std::optional<int64_t> confidential_feature;

@@ -19,6 +19,7 @@
 #include "tools/doctor/host_facts.h"
 #include "tools/doctor/own_parts.h"
 #include "tools/doctor/probes.h"
+#include "tools/run/locations.h"
 
 namespace gx::doctor {
 namespace {
@@ -90,7 +91,7 @@ void GatherLive(const GatherOptions& options, const std::string& folder, Facts* 
     return SkipLive("not run: there is no library to run a program under", facts);
   }
   std::vector<std::string> command = options.program;
-  const std::string kernels = command.empty() ? FirstFile(KernelsCandidates(OwnFolder())) : "";
+  const std::string kernels = command.empty() ? FindKernels(tools::OwnFolder()) : "";
   if (command.empty() && kernels.empty()) {
     return SkipLive("not run: gx-kernels is not installed; gx-doctor -- PROGRAM runs another one", facts);
   }
@@ -156,7 +157,7 @@ Facts GatherFacts(const GatherOptions& options) {
   facts.environment = options.environment;
   facts.host = ReadHostFacts(RootFolder(), options.environment);
   facts.cuda = ProbeCuda();
-  facts.nvml = ProbeNvml();
+  facts.nvml = ProbeNvml(facts.cuda);
   facts.cupti = GatherCupti(options.environment);
   facts.library = FindLibrary(options.library);
   char working_folder[PATH_MAX];
@@ -170,7 +171,7 @@ Facts GatherFacts(const GatherOptions& options) {
     return facts;
   }
   if (!facts.library.path.empty() && facts.library.problem.empty()) {
-    facts.library.dry_run = DryRun(OwnPath(), facts.library.path, options.environment, folder.path());
+    facts.library.dry_run = DryRun("/proc/self/exe", facts.library.path, options.environment, folder.path());
   }
   GatherLive(options, folder.path(), &facts);
   return facts;

@@ -1,8 +1,6 @@
 #include "tools/doctor/own_parts.h"
 
 #include <dlfcn.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,11 +10,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "analysis/trace_importer.h"
 #include "analysis/trace_model.h"
 #include "analysis/trace_reader.h"
 #include "tools/doctor/child.h"
 #include "tools/doctor/root_folder.h"
+#include "tools/run/library_log.h"
+#include "tools/run/locations.h"
 #include "tools/support/loadability.h"
 
 namespace gx::doctor {
@@ -24,7 +25,6 @@ namespace {
 
 using analysis::TraceModel;
 
-constexpr char kLibraryName[] = "libgpuexec_inject.so";
 // The library waits seconds at most for each thing that may hang, at start and at the end.
 constexpr std::chrono::milliseconds kDryRunDeadline{30'000};
 constexpr size_t kMaxLastWords = 400;
@@ -83,40 +83,21 @@ void CountSamples(const TraceModel& trace, LiveRun* run) {
 
 }  // namespace
 
-std::string OwnPath() {
-  char path[4096];
-  const ssize_t length = ::readlink("/proc/self/exe", path, sizeof(path));
-  return length <= 0 ? "" : std::string(path, static_cast<size_t>(length));
-}
-
-std::string OwnFolder() {
-  const std::string path = OwnPath();
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
-
-std::vector<std::string> LibraryCandidates(const std::string& folder) {
-  return {absl::StrCat(folder, "/../lib/", kLibraryName), absl::StrCat(folder, "/", kLibraryName),
-          absl::StrCat(folder, "/../inject/", kLibraryName)};
-}
-
-std::vector<std::string> KernelsCandidates(const std::string& folder) {
-  return {absl::StrCat(folder, "/gx-kernels"), absl::StrCat(folder, "/../kernels/gx-kernels")};
-}
-
-std::string FirstFile(const std::vector<std::string>& candidates) {
+std::string FindKernels(const std::string& folder) {
   const RootFolder root;
-  for (const std::string& candidate : candidates) {
-    if (root.Exists(candidate) && !root.IsFolder(candidate)) return root.Canonical(candidate);
+  for (const char* place : {"/gx-kernels", "/../kernels/gx-kernels"}) {
+    const std::string path = folder + place;
+    if (root.Exists(path) && !root.IsFolder(path)) return root.Canonical(path);
   }
   return "";
 }
 
 LibraryFacts FindLibrary(const std::string& configured) {
   LibraryFacts facts;
-  facts.looked = configured.empty() ? LibraryCandidates(OwnFolder()) : std::vector<std::string>{configured};
-  facts.path = FirstFile(facts.looked);
-  if (facts.path.empty()) return facts;
+  facts.looked = configured.empty() ? tools::LibraryPlaces(tools::OwnFolder()) : std::vector<std::string>{configured};
+  const std::string path = tools::FirstThere(facts.looked);
+  if (configured.empty() && !RootFolder().Exists(path)) return facts;
+  facts.path = path;
   const tools::Loadability loadable =
       tools::CheckLoadable(facts.path, {"InitializeInjection", "InitializeInjectionNvtx2"});
   facts.problem = loadable.problem;
@@ -135,35 +116,82 @@ int LoadInjection(const std::string& library) {
   return 0;
 }
 
+namespace {
+
+// What the two runs of DryRun share.
+ChildResult StartAlone(const std::string& self, const std::string& library, const Environment& environment,
+                       const std::string& trace, const std::string& log) {
+  Environment changed = environment.With("GPUEXEC_OUTPUT", trace).With("GPUEXEC_LOG", log).Without("GPUEXEC_HELP");
+  changed = changed.Without("CUDA_INJECTION64_PATH").Without("NVTX_INJECTION64_PATH");
+  const std::string enable = environment.Text("GPUEXEC_ENABLE");
+  if (enable == "0" || enable == "off") changed = changed.Without("GPUEXEC_ENABLE");
+  return RunProgram({self, kLoadInjectionOption, library}, changed, kDryRunDeadline);
+}
+
+std::string ChildProblem(const ChildResult& child) {
+  return child.ok() ? "" : absl::StrCat("the process that the library was loaded into ", EndText(child));
+}
+
+void AskSettings(const std::string& self, const std::string& library, const Environment& environment,
+                 const std::string& folder, DryRunFacts* facts) {
+  const std::string path = folder + "/settings.pb";
+  const ChildResult child = StartAlone(self, library, environment.With("GPUEXEC_CUPTI", folder + "/no-libcupti"), path,
+                                       folder + "/settings.log");
+  facts->problem = ChildProblem(child);
+  const absl::StatusOr<TraceModel> trace = ReadTrace(path);
+  if (!trace.ok()) {
+    if (facts->problem.empty()) facts->problem = std::string(trace.status().message());
+    return;
+  }
+  if (trace->header) {
+    facts->gpuexec_version = trace->header->gpuexec_version();
+    facts->memory_bytes = SettingNumber(*trace->header, "GPUEXEC_MEMORY");
+    facts->max_bytes = SettingNumber(*trace->header, "GPUEXEC_MAX_BYTES");
+  }
+  for (const auto& diagnostic : trace->diagnostics) {
+    if (absl::StartsWith(diagnostic.text(), "GPUEXEC_")) facts->setting_problems.push_back(diagnostic.text());
+  }
+}
+
+void AskCupti(const std::string& self, const std::string& library, const Environment& environment,
+              const std::string& folder, DryRunFacts* facts) {
+  const std::string path = folder + "/cupti.pb";
+  const std::string log_path = folder + "/cupti.log";
+  const ChildResult child = StartAlone(self, library, environment, path, log_path);
+  if (facts->problem.empty()) facts->problem = ChildProblem(child);
+  // Of a process that does nothing there is a trace only where nothing could be recorded.
+  if (const absl::StatusOr<TraceModel> trace = ReadTrace(path); trace.ok() && trace->header) {
+    facts->cupti_path = trace->header->cupti_path();
+    if (trace->header->cupti_api_version() != 0) {
+      facts->cupti_api_version = static_cast<int64_t>(trace->header->cupti_api_version());
+    }
+  }
+  const std::string log = RootFolder().Read(log_path).value_or("");
+  if (facts->cupti_path.empty()) facts->cupti_path = CuptiPathOfLog(log);
+  for (const tools::LoggedProcess& process : tools::ReadLibraryLog(log)) {
+    for (const std::string& note : process.notes) {
+      if (!absl::StartsWith(note, "GPUEXEC_")) facts->other_problems.push_back(note);
+    }
+  }
+}
+
+}  // namespace
+
+std::string CuptiPathOfLog(absl::string_view log) {
+  const size_t begin = log.rfind(" (CUPTI ");
+  if (begin == absl::string_view::npos) return "";
+  absl::string_view line = log.substr(begin, log.substr(begin).find('\n'));
+  const size_t at = line.find(" at ");
+  if (at == absl::string_view::npos || !absl::ConsumeSuffix(&line, ")")) return "";
+  return std::string(line.substr(at + 4));
+}
+
 DryRunFacts DryRun(const std::string& self, const std::string& library, const Environment& environment,
                    const std::string& folder) {
   DryRunFacts facts;
   facts.tried = true;
-  const std::string path = folder + "/settings.pb";
-  const std::string off = environment.Text("GPUEXEC_ENABLE");
-  Environment changed = environment.With("GPUEXEC_OUTPUT", path).Without("GPUEXEC_LOG").Without("GPUEXEC_HELP");
-  changed = changed.Without("CUDA_INJECTION64_PATH").Without("NVTX_INJECTION64_PATH");
-  if (off == "0" || off == "off") changed = changed.Without("GPUEXEC_ENABLE");
-  const ChildResult child = RunProgram({self, kLoadInjectionOption, library}, changed, kDryRunDeadline);
-  const absl::StatusOr<TraceModel> trace = ReadTrace(path);
-  if (!trace.ok()) {
-    facts.problem = child.ok() ? std::string(trace.status().message())
-                               : absl::StrCat("the process that the library was loaded into ", EndText(child));
-    return facts;
-  }
-  if (!child.ok()) facts.problem = absl::StrCat("the process that the library was loaded into ", EndText(child));
-  if (trace->header) {
-    const gpuexec::v1::Header& header = *trace->header;
-    facts.gpuexec_version = header.gpuexec_version();
-    facts.cupti_path = header.cupti_path();
-    if (header.cupti_api_version() != 0) facts.cupti_api_version = static_cast<int64_t>(header.cupti_api_version());
-    facts.memory_bytes = SettingNumber(header, "GPUEXEC_MEMORY");
-    facts.max_bytes = SettingNumber(header, "GPUEXEC_MAX_BYTES");
-  }
-  for (const auto& diagnostic : trace->diagnostics) {
-    const bool of_setting = absl::StartsWith(diagnostic.text(), "GPUEXEC_");
-    (of_setting ? facts.setting_problems : facts.other_problems).push_back(diagnostic.text());
-  }
+  AskSettings(self, library, environment, folder, &facts);
+  AskCupti(self, library, environment, folder, &facts);
   return facts;
 }
 

@@ -2,33 +2,32 @@
 #ifndef GPUEXEC_TOOLS_DOCTOR_OWN_PARTS_H_
 #define GPUEXEC_TOOLS_DOCTOR_OWN_PARTS_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "tools/doctor/environment.h"
 #include "tools/doctor/facts.h"
 
 namespace gx::doctor {
 
-// The folder of this program; "" where the system does not say.
-std::string OwnFolder();
-std::string OwnPath();
-
-// Where the injection library may lie beside a program in `folder`: in an installed prefix, in one folder with it, in a
-// build folder. gx-kernels likewise. Pure.
-std::vector<std::string> LibraryCandidates(const std::string& folder);
-std::vector<std::string> KernelsCandidates(const std::string& folder);
-// The first that is there; "" where none is.
-std::string FirstFile(const std::vector<std::string>& candidates);
+// gx-kernels, beside a program in `folder` or in its build folder; "": it is not there.
+std::string FindKernels(const std::string& folder);
 
 // Finds the library, and sees whether it loads. `configured`: --library; "": beside this program.
 LibraryFacts FindLibrary(const std::string& configured);
 
 // Has this program (`self`, with kLoadInjectionOption) load the library as the driver would, without any CUDA call, in
-// this environment but for where trace and log go; reads the trace. `folder` is for those.
+// this environment but for where trace and log go, and reads what it wrote: once without a libcupti, when it leaves a
+// trace with its settings whatever the machine has, and once to see which libcupti it takes. `folder` is for the files.
 inline constexpr char kLoadInjectionOption[] = "--internal-load-injection";
 DryRunFacts DryRun(const std::string& self, const std::string& library, const Environment& environment,
                    const std::string& folder);
+// The path in the library's line of log about its start, "gpuexec 0.1.0 records to X (CUPTI 13.0.1 at PATH)"; "" where
+// there is no such line. Pure.
+std::string CuptiPathOfLog(absl::string_view log);
 // What that option does: an exit code.
 int LoadInjection(const std::string& library);
 

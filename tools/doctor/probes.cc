@@ -73,6 +73,7 @@ void AskCuda(const Answer& answer) {
   const auto get_count = Find<int (*)(int*)>(handle, "cuDeviceGetCount");
   const auto get_device = Find<int (*)(int*, int)>(handle, "cuDeviceGet");
   const auto get_name = Find<int (*)(char*, int, int)>(handle, "cuDeviceGetName");
+  const auto get_bus_id = Find<int (*)(char*, int, int)>(handle, "cuDeviceGetPCIBusId");
   const auto get_attribute = Find<int (*)(int*, int, int)>(handle, "cuDeviceGetAttribute");
   int number = 0;
   if (get_version != nullptr && get_version(&number) == 0) answer("driver_api_version", absl::StrCat(number));
@@ -97,6 +98,10 @@ void AskCuda(const Answer& answer) {
     if (get_device(&device, i) != 0) continue;
     char name[256] = {};
     if (get_name != nullptr && get_name(name, sizeof(name) - 1, device) == 0) answer(DeviceKey(i, "name"), name);
+    char bus_id[32] = {};
+    if (get_bus_id != nullptr && get_bus_id(bus_id, sizeof(bus_id) - 1, device) == 0) {
+      answer(DeviceKey(i, "pci_bus_id"), bus_id);
+    }
     if (get_attribute(&number, kMajor, device) == 0) answer(DeviceKey(i, "major"), absl::StrCat(number));
     if (get_attribute(&number, kMinor, device) == 0) answer(DeviceKey(i, "minor"), absl::StrCat(number));
   }
@@ -110,7 +115,7 @@ struct ConfidentialState {
 };
 
 // Signatures are those of NVIDIA's NVML API reference.
-void AskNvml(const Answer& answer) {
+void AskNvml(const CudaFacts& cuda, const Answer& answer) {
   void* handle = Open("libnvidia-ml.so.1", answer);
   if (handle == nullptr) return;
   const auto init = Find<int (*)()>(handle, "nvmlInit_v2");
@@ -132,9 +137,10 @@ void AskNvml(const Answer& answer) {
     answer("confidential_dev_tools", absl::StrCat(state.dev_tools_mode));
   }
   const auto get_count = Find<int (*)(unsigned*)>(handle, "nvmlDeviceGetCount_v2");
-  const auto get_device = Find<int (*)(unsigned, void**)>(handle, "nvmlDeviceGetHandleByIndex_v2");
-  unsigned count = 0;
-  if (get_count == nullptr || get_device == nullptr || get_count(&count) != 0) return;
+  const auto by_index = Find<int (*)(unsigned, void**)>(handle, "nvmlDeviceGetHandleByIndex_v2");
+  const auto by_bus_id = Find<int (*)(const char*, void**)>(handle, "nvmlDeviceGetHandleByPciBusId_v2");
+  unsigned count = static_cast<unsigned>(cuda.devices.size());
+  if (cuda.devices.empty() && (get_count == nullptr || get_count(&count) != 0)) return;
   answer("device_count", absl::StrCat(count));
   answer("call", "a question about a device");
   const auto get_name = Find<int (*)(void*, char*, unsigned)>(handle, "nvmlDeviceGetName");
@@ -143,7 +149,10 @@ void AskNvml(const Answer& answer) {
   const auto get_processes = Find<int (*)(void*, unsigned*, void*)>(handle, "nvmlDeviceGetComputeRunningProcesses_v3");
   for (unsigned i = 0; i < std::min<unsigned>(count, kMaxDevices); ++i) {
     void* device = nullptr;
-    if (get_device(i, &device) != 0) continue;
+    const bool found = cuda.devices.empty()
+                           ? by_index != nullptr && by_index(i, &device) == 0
+                           : by_bus_id != nullptr && by_bus_id(cuda.devices[i].pci_bus_id.c_str(), &device) == 0;
+    if (!found) continue;
     unsigned current = 0;
     unsigned pending = 0;
     if (get_name != nullptr && get_name(device, text, sizeof(text) - 1) == 0) answer(DeviceKey(i, "name"), text);
@@ -180,6 +189,7 @@ CudaFacts CudaFactsOf(const ProbeResult& result) {
   for (int64_t i = 0; i < std::min(facts.device_count.value_or(0), kMaxDevices); ++i) {
     CudaDevice device;
     device.name = answers.Get(DeviceKey(i, "name")).value_or("");
+    device.pci_bus_id = answers.Get(DeviceKey(i, "pci_bus_id")).value_or("");
     device.compute_capability_major = answers.Number(DeviceKey(i, "major"));
     device.compute_capability_minor = answers.Number(DeviceKey(i, "minor"));
     facts.devices.push_back(std::move(device));
@@ -210,7 +220,9 @@ NvmlFacts NvmlFactsOf(const ProbeResult& result) {
   return facts;
 }
 
-NvmlFacts ProbeNvml() { return NvmlFactsOf(Probe(AskNvml, kDriverDeadline)); }
+NvmlFacts ProbeNvml(const CudaFacts& cuda) {
+  return NvmlFactsOf(Probe([&cuda](const Answer& answer) { AskNvml(cuda, answer); }, kDriverDeadline));
+}
 
 void ProbeCuptiVersion(CuptiCopy* copy) {
   const ProbeResult result = Probe(

@@ -14,8 +14,8 @@ namespace gx::doctor {
 OpenedLibrary ProbeLibrary(const std::string& name);
 // libcuda.so.1: path, then cuInit and devices. No context is made.
 CudaFacts ProbeCuda();
-// libnvidia-ml.so.1.
-NvmlFacts ProbeNvml();
+// libnvidia-ml.so.1, of the devices that CUDA showed.
+NvmlFacts ProbeNvml(const CudaFacts& cuda);
 // cuptiGetVersion of the file at copy->path.
 void ProbeCuptiVersion(CuptiCopy* copy);
 
