@@ -14,7 +14,8 @@ std::string ShellWord(absl::string_view text) {
            absl::string_view("/._-+:,=@%").find(static_cast<char>(c)) != absl::string_view::npos;
   };
   if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
-  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
+  // No backslash: printing would double it.
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\"'\"'"}}), "'");
 }
 
 std::vector<Verdict> CheckAll(const Facts& facts) {
