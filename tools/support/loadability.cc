@@ -178,7 +178,8 @@ Loadability ExplainLoaderMessage(absl::string_view path, absl::string_view messa
                  "put gpuexec on a file system that is not mounted noexec, or raise the limit of address space "
                  "(ulimit -v)");
   }
-  if (absl::StrContains(message, "file too short") || absl::StrContains(message, "invalid ELF header")) {
+  if (absl::StrContains(message, "file too short") || absl::StrContains(message, "cannot read file data") ||
+      absl::StrContains(message, "invalid ELF header")) {
     return Fault(LoadFault::kNoLibrary, path, absl::StrCat("is cut or damaged", said),
                  "install or build gpuexec again");
   }
