@@ -139,6 +139,10 @@ TEST(Executables, DumpCanBeCopiedToABareMachine) { EXPECT_THAT(Needed(GX_DUMP), 
 TEST(Executables, ModelCanBeCopiedToABareMachine) { EXPECT_THAT(Needed(GX_MODEL), Each(kBaseLibrary)); }
 #endif
 
+#ifdef GX_RUN
+TEST(Executables, RunCanBeCopiedToABareMachine) { EXPECT_THAT(Needed(GX_RUN), Each(kBaseLibrary)); }
+#endif
+
 #ifdef GX_KERNELS
 TEST(Executables, DemoKernelsCanBeCopiedToAMachineWithADriverAlone) {
   EXPECT_THAT(Needed(GX_KERNELS), Each(AnyOf(kBaseLibrary, "librt.so.1")));

@@ -20,6 +20,7 @@ expect_file bin/gx-analyze
 expect_file bin/gx-dump
 expect_file bin/gx-model
 expect_file bin/gx-machine
+expect_file bin/gx-run
 expect_file share/gpuexec/LICENSE
 expect_file share/gpuexec/machines/NVIDIA_H200.pb
 expect_file share/gpuexec/proto/gpuexec/v1/trace.proto
@@ -31,6 +32,17 @@ expect_file lib/cmake/gpuexec/gpuexecConfig.cmake
 
 "$prefix/bin/gx-analyze" --help >"$work/help" || fail "gx-analyze --help"
 grep -q 'gx-analyze' "$work/help" || fail "gx-analyze --help does not name itself"
+
+# gx-run finds the library of its own prefix, or says that there is none.
+status=0
+"$prefix/bin/gx-run" sh -c 'echo "$CUDA_INJECTION64_PATH"; exit 3' >"$work/run" 2>"$work/run.err" || status=$?
+if [[ $inject == with-inject ]]; then
+  [[ $status == 3 ]] || { cat "$work/run.err"; fail "gx-run ended with $status, its program with 3"; }
+  [[ $(<"$work/run") -ef $prefix/lib/libgpuexec_inject.so ]] || fail "gx-run found another library: $(<"$work/run")"
+  grep -q 'no process of the run used CUDA' "$work/run.err" || fail "gx-run does not say that nothing used CUDA"
+else
+  [[ $status == 125 ]] || fail "gx-run ended with $status where there is no library"
+fi
 
 # The installed format description is complete: it compiles with nothing but itself.
 "$protoc" "--proto_path=$prefix/share/gpuexec/proto" "--descriptor_set_out=$work/set" gpuexec/v1/trace.proto gpuexec/v1/model_report.proto ||
