@@ -21,6 +21,7 @@ expect_file bin/gx-dump
 expect_file bin/gx-model
 expect_file bin/gx-machine
 expect_file bin/gx-run
+expect_file bin/gx-doctor
 expect_file share/gpuexec/LICENSE
 expect_file share/gpuexec/machines/NVIDIA_H200.pb
 expect_file share/gpuexec/proto/gpuexec/v1/trace.proto
