@@ -395,6 +395,11 @@ TEST_F(GxRun, FindsTheTraceByItsNameWhereTheLogGoesElsewhere) {
   EXPECT_THAT(under.err, AllOf(HasSubstr("found by its name: " + File("trace.pb")), HasSubstr("KERNELS")));
 }
 
+TEST_F(GxRun, FindsTheTraceByItsNameWhereTheLogCannotBeWritten) {
+  const testing::CommandResult under = Under({}, Host({"launch", "n=50"}), {{"GPUEXEC_LOG", "/proc/nowhere.log"}});
+  EXPECT_THAT(under.err, HasSubstr("found by its name: " + File("trace.pb")));
+}
+
 TEST_F(GxRun, AUsersLogIsReadFromWhereThisRunBegan) {
   std::ofstream(File("my.log")) << "gpuexec 1: trace is written to /nowhere/old.pb\n";
   const testing::CommandResult under = Under({}, Host({"launch", "n=50"}), {{"GPUEXEC_LOG", File("my.log")}});

@@ -186,15 +186,20 @@ class Run {
   int64_t again_ms_ = 0;
 };
 
-std::vector<RunTrace> TracesOf(const RunEnvironment& plan, const std::vector<LoggedProcess>& logged, int64_t since_ns) {
+// Where the log is silent, but the library may have had no way to write to it, the names of files have to do.
+bool IsLogToBeDoubted(const RunEvidence& evidence, bool is_own_log) {
+  const auto has_library = [](const SeenProcess& process) { return process.has_library; };
+  return evidence.logged.empty() &&
+         (!is_own_log || std::any_of(evidence.seen.begin(), evidence.seen.end(), has_library));
+}
+
+std::vector<RunTrace> TracesOf(const RunEvidence& evidence, const std::string& output, bool by_name, int64_t since_ns) {
   std::vector<RunTrace> traces;
-  for (const LoggedProcess& process : logged) {
+  for (const LoggedProcess& process : evidence.logged) {
     for (const std::string& path : process.traces) traces.push_back({path, SizeOf(path), process.pid});
   }
-  if (!plan.log.empty()) return traces;
-  for (const std::string& path : FindTraces(TraceNames(plan.output), since_ns)) {
-    traces.push_back({path, SizeOf(path), 0});
-  }
+  if (!by_name) return traces;
+  for (const std::string& path : FindTraces(TraceNames(output), since_ns)) traces.push_back({path, SizeOf(path), 0});
   return traces;
 }
 
@@ -258,11 +263,12 @@ RunEnd RunProgram(const std::vector<std::string>& arguments, const std::vector<s
   }
 
   const absl::string_view temporary = FindVariable(environment, "TMPDIR").value_or("");
-  const TemporaryFile log(temporary.empty() ? "/tmp" : std::string(temporary));
+  std::error_code error;
+  // The processes of the run have folders of their own.
+  const TemporaryFile log(temporary.empty() ? "/tmp" : fs::absolute(std::string(temporary), error).string());
   EnvironmentInput input;
   input.variables = environment;
   input.library = library;
-  std::error_code error;
   input.folder = fs::current_path(error).string();
   input.log = log.path();
   input.is_same_file = [](const std::string& a, const std::string& b) {
@@ -295,7 +301,8 @@ RunEnd RunProgram(const std::vector<std::string>& arguments, const std::vector<s
   evidence.process_count = run.watch().process_count();
   evidence.look_count = run.watch().look_count();
   evidence.run_ms = run.run_ms();
-  evidence.traces = TracesOf(*plan, evidence.logged, since_ns);
+  const bool is_own_log = evidence.has_log && plan->log == log.path();
+  evidence.traces = TracesOf(evidence, plan->output, IsLogToBeDoubted(evidence, is_own_log), since_ns);
   Conclusion conclusion = Conclude(evidence);
   if (!all_ended) {
     conclusion.problems.push_back("other processes of the run go on recording: their traces are not whole yet");
