@@ -1,6 +1,7 @@
 // gx-doctor: what this machine allows gpuexec to record, and what to do about the rest. Options and exit codes only;
 // gathering is in tools/doctor/gather.h, judging in tools/doctor/checks.h. See gx-doctor --help.
 #include <getopt.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <exception>
@@ -125,6 +126,8 @@ int Run(int argc, char** argv) {
     return kUsage;
   }
   if (options->help) return gx::analysis::WriteOutput("", kHelp).ok() ? 0 : kUsage;
+  // Whoever started this may ignore it, and then no child's end is told.
+  (void)::signal(SIGCHLD, SIG_DFL);
   gx::doctor::GatherOptions gather;
   gather.environment = gx::doctor::Environment::OfProcess();
   gather.library = std::move(options->library);

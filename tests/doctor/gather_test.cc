@@ -65,11 +65,11 @@ TEST(CuptiPathOfLog, IsThatOfTheLineOfTheStart) {
   EXPECT_EQ(CuptiPathOfLog(""), "");
 }
 
-TEST(LaunchesForTwoSeconds, FollowTheKernelsTime) {
-  EXPECT_EQ(LaunchesForTwoSeconds(20'000), 100'000u);
-  EXPECT_EQ(LaunchesForTwoSeconds(1), 200'000u);
-  EXPECT_EQ(LaunchesForTwoSeconds(std::nullopt), 200'000u);
-  EXPECT_EQ(LaunchesForTwoSeconds(uint64_t{60'000'000'000}), 100u);
+TEST(LaunchesFor, FollowTheKernelsTime) {
+  EXPECT_EQ(LaunchesFor(2, 20'000), 100'000u);
+  EXPECT_EQ(LaunchesFor(2, 1), 285'714u);
+  EXPECT_EQ(LaunchesFor(20, std::nullopt), 1'000'000u);
+  EXPECT_EQ(LaunchesFor(2, uint64_t{60'000'000'000}), 100u);
 }
 
 ProbeResult Answered(const std::vector<std::pair<std::string, std::string>>& answers,

@@ -230,6 +230,14 @@ TEST_F(GxDoctor, TheFolderOfTheTraceIsChecked) {
   EXPECT_THAT(report.checks.at("output").fixes, Contains(AllOf(StartsWith("mkdir -p /"), EndsWith("/absent"))));
 }
 
+// As some supervisors and "trap '' CHLD" start programs: a child's end is then not told.
+TEST_F(GxDoctor, IgnoredEndsOfChildrenChangeNothing) {
+  // RunCommand waits for its own child, so the shell between ignores.
+  const CommandResult ignored = RunCommand(
+      {"/bin/sh", "-c", std::string("trap '' CHLD; LD_LIBRARY_PATH=") + kFakes + " exec " + GX_DOCTOR + " --no-live"});
+  EXPECT_THAT(ignored.out, HasSubstr("\nok       libcuda "));
+}
+
 TEST_F(GxDoctor, TheTextEndsWithWhatItAllComesTo) {
   const CommandResult result = Run({"--no-live"}, Fake());
   EXPECT_THAT(result.out, HasSubstr("\nok       cupti "));

@@ -27,6 +27,8 @@ namespace {
 // A Python with many packages on a network disk.
 constexpr std::chrono::milliseconds kPythonDeadline{10'000};
 constexpr size_t kMaxPythonFolders = 64;
+// After this no further libcupti is opened.
+constexpr std::chrono::seconds kCopiesTime{30};
 
 // A folder of its own, removed at the end with what is in it.
 class WorkFolder {
@@ -75,7 +77,14 @@ CuptiFacts GatherCupti(const Environment& environment) {
   CuptiFacts facts;
   AskPython(environment, &facts);
   facts.copies = FindCuptiCopies(RootFolder(), environment, facts.python_folders);
-  for (CuptiCopy& copy : facts.copies) ProbeCuptiVersion(&copy);
+  const auto begin = std::chrono::steady_clock::now();
+  for (CuptiCopy& copy : facts.copies) {
+    if (std::chrono::steady_clock::now() - begin < kCopiesTime) {
+      ProbeCuptiVersion(&copy);
+    } else {
+      copy.problem = "not asked, as the others took too long";
+    }
+  }
   facts.loader_13 = ProbeLibrary("libcupti.so.13");
   facts.loader_12 = ProbeLibrary("libcupti.so.12");
   facts.loader_profiler_host = ProbeLibrary("libnvperf_host.so");
@@ -106,11 +115,18 @@ void GatherLive(const GatherOptions& options, const std::string& folder, Facts* 
     facts->counters.skipped = "not run: without times nothing is counted";
     return;
   }
-  if (!kernels.empty()) {
-    command = {kernels, "--case", "axpy", "--repeat",
-               absl::StrCat(LaunchesForTwoSeconds(facts->timing.median_kernel_ns))};
+  // Counting begins once times are known well enough: where two seconds did not suffice, longer.
+  for (const uint64_t seconds : {2, 8}) {
+    if (!kernels.empty()) {
+      const uint64_t launches = LaunchesFor(seconds, facts->timing.median_kernel_ns);
+      command = {kernels, "--case", "axpy", "--repeat", absl::StrCat(launches)};
+    }
+    facts->counters = RunLive({command, facts->library.path, "light", folder + "/counters.pb"}, options.environment);
+    constexpr int64_t kAllowed = 1;  // CounterAccess.State of counter.proto
+    const bool refused = facts->counters.counter_access.value_or(kAllowed) != kAllowed;
+    const bool has_answer = facts->counters.counter_samples > 0 || refused || !facts->counters.trace_problem.empty();
+    if (kernels.empty() || has_answer || !facts->counters.program_ok) break;
   }
-  facts->counters = RunLive({command, facts->library.path, "light", folder + "/counters.pb"}, options.environment);
 }
 
 // What stands at a path; "": nothing.

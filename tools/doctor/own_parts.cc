@@ -235,13 +235,13 @@ LiveRun RunLive(const LivePlan& plan, const Environment& environment) {
   return run;
 }
 
-uint64_t LaunchesForTwoSeconds(std::optional<uint64_t> kernel_ns) {
-  constexpr uint64_t kWantedNs = 2'000'000'000;
+uint64_t LaunchesFor(uint64_t seconds, std::optional<uint64_t> kernel_ns) {
+  constexpr uint64_t kNsPerSecond = 1'000'000'000;
   // Under injection a launch takes the host some 7 us at the least (README.md, "What it costs").
   constexpr uint64_t kLaunchNs = 7'000;
-  constexpr uint64_t kMaxLaunches = 200'000;
+  constexpr uint64_t kMaxLaunches = 1'000'000;
   const uint64_t each_ns = std::max(kernel_ns.value_or(0), kLaunchNs);
-  return std::clamp<uint64_t>(kWantedNs / each_ns, 100, kMaxLaunches);
+  return std::clamp<uint64_t>(seconds * kNsPerSecond / each_ns, 100, kMaxLaunches);
 }
 
 }  // namespace gx::doctor

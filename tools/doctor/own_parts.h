@@ -42,9 +42,9 @@ struct LivePlan {
 inline constexpr int kLiveDeadlineSeconds = 60;
 LiveRun RunLive(const LivePlan& plan, const Environment& environment);
 
-// Launches of gx-kernels' axpy that keep a device busy for two seconds, at this time a launch; never more than 200,000.
+// Launches of gx-kernels' axpy that keep a device busy for so long, at this time a launch; never more than 1,000,000.
 // Pure.
-uint64_t LaunchesForTwoSeconds(std::optional<uint64_t> kernel_ns);
+uint64_t LaunchesFor(uint64_t seconds, std::optional<uint64_t> kernel_ns);
 
 }  // namespace gx::doctor
 
