@@ -179,7 +179,7 @@ TEST(Checks, Libcuda) {
          facts->cuda.init_result.reset();
          facts->cuda.stuck = "cuInit: the process did not end within its time and was killed";
        },
-       CheckLibcuda, Level::kFailure, "does not come back", "cuInit: cuInit: the process did not end", "dmesg"},
+       CheckLibcuda, Level::kFailure, "does not come back", "stuck in: cuInit: the process did not end", "dmesg"},
   });
 }
 

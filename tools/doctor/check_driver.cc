@@ -23,6 +23,10 @@ std::string InitText(const CudaFacts& cuda) {
                       cuda.init_text.empty() ? "" : absl::StrCat(" (", cuda.init_text, ")"));
 }
 
+Evidence InitEvidence(const CudaFacts& cuda) {
+  return cuda.stuck.empty() ? Evidence{"cuInit", InitText(cuda)} : Evidence{"stuck in", cuda.stuck};
+}
+
 bool IsStub(const CudaFacts& cuda) {
   return absl::StrContains(cuda.library.path, "/stubs/") || absl::StrContains(cuda.library.canonical, "/stubs/") ||
          cuda.init_result == kStubLibrary;
@@ -120,7 +124,7 @@ Verdict CheckLibcuda(const Facts& facts) {
   }
   verdict.evidence = {{"path", cuda.library.path}};
   if (cuda.library.canonical != cuda.library.path) verdict.evidence.push_back({"is", cuda.library.canonical});
-  verdict.evidence.push_back({"cuInit", cuda.stuck.empty() ? InitText(cuda) : cuda.stuck});
+  verdict.evidence.push_back(InitEvidence(cuda));
   const std::string in_name = VersionInName(cuda.library.canonical);
   const std::string& module = facts.host.kernel_module_version;
   if (IsStub(cuda)) {
@@ -151,7 +155,7 @@ Verdict CheckDevices(const Facts& facts) {
     return verdict;
   }
   const std::optional<std::string> visible = facts.environment.Get("CUDA_VISIBLE_DEVICES");
-  verdict.evidence = {{"cuInit", cuda.stuck.empty() ? InitText(cuda) : cuda.stuck},
+  verdict.evidence = {InitEvidence(cuda),
                       {"CUDA_VISIBLE_DEVICES", visible ? absl::StrCat("'", *visible, "'") : "not set"}};
   int64_t least = INT64_MAX;
   for (size_t i = 0; i < cuda.devices.size(); ++i) {
