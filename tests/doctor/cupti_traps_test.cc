@@ -53,7 +53,7 @@ TEST(CuptiTraps, OfAVersionThatIsNotSupportedThereAreNone) {
   EXPECT_TRUE(TrapsOf(kCupti140).empty());
 }
 
-TEST(CuptiVersions, TextAndCudaVersion) {
+TEST(CuptiVersionText, GoesWithTheCudaVersion) {
   EXPECT_EQ(CuptiVersionText(130001), "13.0.1");
   EXPECT_EQ(CuptiVersionText(26), "12.8");
   EXPECT_EQ(CuptiVersionText(24), "with API version 24");
