@@ -10,6 +10,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,21 @@ TEST_F(GxRun, FilesSignalsAndFolderAreThoseOfTheBareProgram) {
   const std::string look = "grep -E '^Sig(Blk|Ign)' /proc/self/status";
   EXPECT_EQ(testing::RunCommand(Command(Shell(ignoring + "'" GX_RUN "' -q " + look))).out,
             testing::RunCommand(Command(Shell(ignoring + look))).out);
+}
+
+TEST_F(GxRun, ClosedStandardFilesStayClosed) {
+  // Where each is open it is written down.
+  const std::string program =
+      "sh -c 'for i in 0 1 2; do [ -e /proc/$$/fd/$i ] && echo $i; done >>" + File("open") + "; exit 6' <&- >&- 2>&-";
+  const testing::CommandResult under = testing::RunCommand(Command(Shell("'" GX_RUN "' -q " + program)));
+  EXPECT_EQ(under.exit_code, 6);
+  std::stringstream open;
+  open << std::ifstream(File("open")).rdbuf();
+  fs::remove(File("open"));
+  testing::RunCommand(Command(Shell(program)));
+  std::stringstream bare;
+  bare << std::ifstream(File("open")).rdbuf();
+  EXPECT_EQ(open.str(), bare.str());
 }
 
 TEST_F(GxRun, ThereIsNoSuchProgram) {

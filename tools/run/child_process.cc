@@ -1,10 +1,11 @@
 #include "tools/run/child_process.h"
 
-#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+
+#include "tools/support/high_pipe.h"
 
 namespace gx::tools {
 namespace {
@@ -22,29 +23,29 @@ Started StartProgram(const std::vector<std::string>& command, const std::vector<
                      const std::function<void()>& in_child) {
   const std::vector<char*> arguments = Pointers(command);
   const std::vector<char*> variables = Pointers(environment);
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return {.error = errno, .no_process = true};
+  const HighPipe pipe = MakeHighPipe();
+  if (pipe.read_end < 0) return {.error = errno, .no_process = true};
   const pid_t child = ::fork();
   if (child == 0) {
     in_child();
     ::execvpe(arguments[0], arguments.data(), variables.data());
     const int error = errno;
-    [[maybe_unused]] const ssize_t ignored = ::write(ends[1], &error, sizeof(error));
+    [[maybe_unused]] const ssize_t ignored = ::write(pipe.write_end, &error, sizeof(error));
     ::_exit(127);
   }
   const int fork_error = errno;
-  ::close(ends[1]);
+  ::close(pipe.write_end);
   if (child < 0) {
-    ::close(ends[0]);
+    ::close(pipe.read_end);
     return {.error = fork_error, .no_process = true};
   }
   // The program's exec closes the pipe.
   int error = 0;
   ssize_t got = 0;
   do {
-    got = ::read(ends[0], &error, sizeof(error));
+    got = ::read(pipe.read_end, &error, sizeof(error));
   } while (got < 0 && errno == EINTR);
-  ::close(ends[0]);
+  ::close(pipe.read_end);
   if (got != sizeof(error)) return {.pid = child};
   while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }

@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "analysis/printable.h"
 #include "tools/support/elf_file.h"
+#include "tools/support/high_pipe.h"
 
 namespace gx::tools {
 namespace {
@@ -196,23 +197,23 @@ Loadability CheckLoadable(const std::string& path, const std::vector<std::string
   fault = JudgeLibraryHead(path, *head);
   if (fault.fault != LoadFault::kNone) return fault;
 
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
+  const HighPipe pipe = MakeHighPipe();
+  if (pipe.read_end < 0) {
     return Fault(LoadFault::kNotTried, path, absl::StrCat("could not be tried: no pipe: ", std::strerror(errno)),
                  "raise the limit of open files (ulimit -n)");
   }
   const pid_t child = ::fork();
-  if (child == 0) Try(path, exported_symbols, ends[1]);
+  if (child == 0) Try(path, exported_symbols, pipe.write_end);
   const int error = errno;
-  ::close(ends[1]);
+  ::close(pipe.write_end);
   if (child < 0) {
-    ::close(ends[0]);
+    ::close(pipe.read_end);
     return Fault(LoadFault::kNotTried, path, absl::StrCat("could not be tried: no process: ", std::strerror(error)),
                  "raise the limit of processes (ulimit -u)");
   }
   std::string answer;
-  const bool in_time = ReadAnswer(ends[0], timeout_ms, &answer);
-  ::close(ends[0]);
+  const bool in_time = ReadAnswer(pipe.read_end, timeout_ms, &answer);
+  ::close(pipe.read_end);
   if (!in_time) ::kill(child, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
