@@ -27,8 +27,6 @@ constexpr double kNsPerSecond = 1e9;
 constexpr uint64_t kMaxSectorsPerRequest = 32;
 constexpr char kMeasureAgain[] = "measure again with 'gx-kernels --ceilings -o FILE'";
 
-bool IsPositive(double value) { return std::isfinite(value) && value > 0; }
-
 bool IsNear(double expected, double got, double scale) {
   return std::isfinite(got) && std::fabs(got - expected) <= kRelativeTolerance * scale;
 }
@@ -38,6 +36,14 @@ std::string Number(double value) { return absl::StrFormat("%.17g", value); }
 absl::Status Wrong(absl::string_view where, absl::string_view expected, absl::string_view got) {
   return absl::InvalidArgumentError(absl::StrCat(where, ": expected ", expected, ", got ", got));
 }
+
+// What a GPU may be measured at, with room to spare: figures that follow from such samples are finite, and short enough
+// to print.
+constexpr absl::string_view kDurations = "durations of 0.001 to 1e+15 ns";
+constexpr absl::string_view kClocks = "clocks of 1e+06 to 1e+12 Hz";
+bool IsDuration(double ns) { return ns >= 1e-3 && ns <= 1e15; }
+bool IsClock(double hz) { return hz >= 1e6 && hz <= 1e12; }
+bool IsCount(double count) { return count >= 0 && count <= 1e30; }
 
 absl::Status DoesNotFollow(absl::string_view where, double expected, double got) {
   return absl::InvalidArgumentError(
@@ -62,16 +68,19 @@ double MedianCycles(const v1::SlopePoint& point) {
 }
 
 absl::Status CheckPoint(const std::string& where, const v1::SlopePoint& point) {
-  if (!IsPositive(point.work())) return Wrong(where, "work above 0", Number(point.work()));
+  if (!IsCount(point.work()) || point.work() == 0) {
+    return Wrong(where, "work above 0, at most 1e+30", Number(point.work()));
+  }
   if (point.duration_ns().empty()) return Wrong(where, "a sample or more", "none");
   if (HasClocks(point) && point.sm_clock_hz_size() != point.duration_ns_size()) {
     return Wrong(where, absl::StrCat("no clock or one a sample (", point.duration_ns_size(), ")"),
                  absl::StrCat(point.sm_clock_hz_size()));
   }
-  for (const auto* values : {&point.duration_ns(), &point.sm_clock_hz()}) {
-    for (const double value : *values) {
-      if (!IsPositive(value)) return Wrong(where, "durations and clocks above 0", Number(value));
-    }
+  for (const double ns : point.duration_ns()) {
+    if (!IsDuration(ns)) return Wrong(where, kDurations, Number(ns));
+  }
+  for (const double hz : point.sm_clock_hz()) {
+    if (!IsClock(hz)) return Wrong(where, kClocks, Number(hz));
   }
   return absl::OkStatus();
 }
@@ -142,8 +151,8 @@ absl::Status CheckCeiling(int index, const v1::Ceiling& ceiling) {
   if (ceiling.has_read_share_ratio() && !(ceiling.read_share_ratio() >= 0 && ceiling.read_share_ratio() <= 1)) {
     return Wrong(where + ".read_share_ratio", "0 to 1", Number(ceiling.read_share_ratio()));
   }
-  if (ceiling.has_memory_clock_hz() && !IsPositive(ceiling.memory_clock_hz())) {
-    return Wrong(where + ".memory_clock_hz", "above 0", Number(ceiling.memory_clock_hz()));
+  if (ceiling.has_memory_clock_hz() && !IsClock(ceiling.memory_clock_hz())) {
+    return Wrong(where + ".memory_clock_hz", kClocks, Number(ceiling.memory_clock_hz()));
   }
   if (absl::Status status = CheckSlope(where + ".slope", ceiling.slope()); !status.ok()) return status;
   return CheckValues(where, ceiling.check());
@@ -157,7 +166,7 @@ absl::Status CheckLatency(int index, const v1::Latency& latency) {
                  absl::StrCat(latency.sectors_per_request()));
   }
   for (const double cycles : latency.line_cycles()) {
-    if (!IsPositive(cycles)) return Wrong(where + ".line_cycles", "above 0", Number(cycles));
+    if (!IsCount(cycles) || cycles == 0) return Wrong(where + ".line_cycles", "above 0, at most 1e+30", Number(cycles));
   }
   if (absl::Status status = CheckSlope(where + ".slope", latency.slope()); !status.ok()) return status;
   return CheckValues(where, latency.check());
@@ -188,12 +197,12 @@ absl::Status CheckBias(int index, const v1::TracingBias& bias) {
   const std::string where = absl::StrCat("tracing_bias[", index, "]");
   if (absl::Status status = CheckShape(where + ".shape", bias.shape()); !status.ok()) return status;
   for (const double value : {bias.untraced_ns(), bias.traced_ns()}) {
-    if (!IsPositive(value)) return Wrong(where, "durations above 0", Number(value));
+    if (!IsDuration(value)) return Wrong(where, kDurations, Number(value));
   }
   if (!bias.has_recorded()) return absl::OkStatus();
   if (bias.recorded().kernel_count() == 0) return Wrong(where + ".recorded", "a kernel or more", "none");
   for (const double value : {bias.recorded().p5_ns(), bias.recorded().median_ns(), bias.recorded().p95_ns()}) {
-    if (!IsPositive(value)) return Wrong(where + ".recorded", "durations above 0", Number(value));
+    if (!IsDuration(value)) return Wrong(where + ".recorded", kDurations, Number(value));
   }
   return absl::OkStatus();
 }
@@ -202,12 +211,12 @@ absl::Status CheckCounter(int index, const v1::CounterCheck& check) {
   const std::string where = absl::StrCat("counter_check[", index, "]");
   if (check.metric().empty()) return Wrong(where + ".metric", "a name", "none");
   if (check.case_name().empty()) return Wrong(where + ".case_name", "a name", "none");
-  if (!(std::isfinite(check.expected()) && check.expected() >= 0)) {
-    return Wrong(where + ".expected", "0 or more", Number(check.expected()));
+  if (!IsCount(check.expected())) {
+    return Wrong(where + ".expected", "0 to 1e+30", Number(check.expected()));
   }
   if (check.counted().empty()) return Wrong(where + ".counted", "a sample or more", "none");
   for (const double value : check.counted()) {
-    if (!(std::isfinite(value) && value >= 0)) return Wrong(where + ".counted", "0 or more", Number(value));
+    if (!IsCount(value)) return Wrong(where + ".counted", "0 to 1e+30", Number(value));
   }
   const std::optional<double> error = CounterErrorRatio(check.expected(), check.counted());
   if (error.has_value() != check.has_error_ratio()) {
