@@ -93,18 +93,6 @@ MemoryActivity DecodeMemset(const CUpti_Activity* record) {
   return out;
 }
 
-SynchronizationActivity DecodeSynchronization(const CUpti_Activity* record) {
-  const auto& in = *reinterpret_cast<const CUpti_ActivitySynchronization2*>(record);
-  SynchronizationActivity out;
-  out.record.start_ns = in.start;
-  out.record.end_ns = in.end;
-  out.record.correlation_id = in.correlationId;
-  out.record.type = static_cast<uint64_t>(in.type);
-  out.context_id = in.contextId;
-  out.stream_id = in.streamId;
-  return out;
-}
-
 OverheadRecord DecodeOverhead(const CUpti_Activity* record) {
   const auto& in = *reinterpret_cast<const CUpti_ActivityOverhead3*>(record);
   OverheadRecord out;
@@ -136,9 +124,6 @@ bool ActivityDecoder::Decode(uint8_t* buffer, size_t valid_bytes, ActivityVisito
         break;
       case CUPTI_ACTIVITY_KIND_MEMSET:
         visitor->OnMemory(DecodeMemset(record));
-        break;
-      case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-        visitor->OnSynchronization(DecodeSynchronization(record));
         break;
       case CUPTI_ACTIVITY_KIND_OVERHEAD:
         visitor->OnOverhead(DecodeOverhead(record));

@@ -58,18 +58,11 @@ struct MemoryActivity {
   uint32_t stream_id = 0;
 };
 
-struct SynchronizationActivity {
-  SynchronizationRecord record;  // track_iid not set.
-  uint32_t context_id = 0;
-  uint32_t stream_id = 0;
-};
-
 class ActivityVisitor {
  public:
   virtual ~ActivityVisitor() = default;
   virtual void OnKernel(const KernelActivity& kernel) = 0;
   virtual void OnMemory(const MemoryActivity& memory) = 0;
-  virtual void OnSynchronization(const SynchronizationActivity& synchronization) = 0;
   virtual void OnOverhead(const OverheadRecord& overhead) = 0;
   virtual void OnUnknown(uint32_t kind) = 0;
 };

@@ -273,6 +273,12 @@ void CallbackRouter::OnCallEnter(ThreadState* thread, CallKind kind, uint32_t cb
     case CallKind::kProfilerStop:
       if (parts_.profiler_region != nullptr) parts_.profiler_region(false);
       break;
+    case CallKind::kSynchronize:
+    case CallKind::kStreamSynchronize:
+    case CallKind::kEventSynchronize:
+    case CallKind::kStreamWaitEvent:
+      if (thread != nullptr) thread->enter_cupti_ns = SynchronizationClock();
+      break;
     default:
       // The rest happens when the call returns, or is the bookkeeping's.
       break;
@@ -344,6 +350,12 @@ void CallbackRouter::OnCallExit(ThreadState* thread, CallKind kind, uint32_t cbi
     case CallKind::kProfilerStart:
       if (parts_.profiler_region != nullptr) parts_.profiler_region(true);
       break;
+    case CallKind::kSynchronize:
+    case CallKind::kStreamSynchronize:
+    case CallKind::kEventSynchronize:
+    case CallKind::kStreamWaitEvent:
+      if (thread != nullptr) EmitSynchronization(thread, kind, cbid, data);
+      break;
     default:
       break;
   }
@@ -405,6 +417,51 @@ void CallbackRouter::EmitLaunch(ThreadState* thread, uint32_t cbid, const CUpti_
   }
   FillCall(event, *thread, data, stream_id, result);
   event->parameters = parameters;
+  thread->queue.Commit();
+}
+
+// 0 outside every window, where synchronisation is not recorded.
+uint64_t CallbackRouter::SynchronizationClock() noexcept {
+  uint64_t now_ns = 0;
+  if (!parts_.times_synchronization || parts_.window_id->load(std::memory_order_relaxed) == 0 ||
+      parts_.cupti->cuptiGetTimestamp(&now_ns) != CUPTI_SUCCESS) {
+    return 0;
+  }
+  return now_ns;
+}
+
+// Not by CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: that makes every launch dearer, by about 0.25 us with CUPTI 13.0
+// (tests/bench/README.md).
+void CallbackRouter::EmitSynchronization(ThreadState* thread, CallKind kind, uint32_t cbid,
+                                         const CUpti_CallbackData& data) noexcept {
+  const uint64_t start_ns = std::exchange(thread->enter_cupti_ns, 0);
+  const uint64_t end_ns = start_ns == 0 ? 0 : SynchronizationClock();
+  if (end_ns == 0) return;
+  SynchronizationEvent event;
+  event.start_ns = start_ns;
+  event.end_ns = end_ns;
+  event.correlation_id = data.correlationId;
+  event.context_id = data.contextUid;
+  switch (kind) {
+    case CallKind::kSynchronize:
+      event.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE;
+      break;
+    case CallKind::kEventSynchronize:
+      event.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE;
+      break;
+    default:
+      event.type = kind == CallKind::kStreamSynchronize ? CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE
+                                                        : CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;
+      event.stream_id =
+          StreamId(thread, data.context, StreamOf(cbid, data.functionParams), ClassifyCall(cbid).per_thread_stream);
+      break;
+  }
+  auto* room = thread->queue.Reserve<SynchronizationEvent>(EventType::kSynchronization);
+  if (room == nullptr) {
+    Stats().Add(StatId::kSynchronizationsDropped);
+    return;
+  }
+  *room = event;
   thread->queue.Commit();
 }
 

@@ -35,6 +35,8 @@ class CallbackRouter {
     const std::atomic<uint32_t>* window_id = nullptr;
     // Called on the thread of cuProfilerStart / cuProfilerStop; null: they mean nothing.
     void (*profiler_region)(bool start) = nullptr;
+    // Whether calls that wait for the device are timed.
+    bool times_synchronization = false;
     // Called before a module or context goes away, with the gate open: asks for what is still to be asked of its
     // functions, bounded.
     void (*before_unload)() = nullptr;
@@ -79,6 +81,8 @@ class CallbackRouter {
   void OnGraph(uint32_t cbid, const CUpti_ResourceData& data) noexcept;
 
   void EmitLaunch(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept;
+  uint64_t SynchronizationClock() noexcept;
+  void EmitSynchronization(ThreadState* thread, CallKind kind, uint32_t cbid, const CUpti_CallbackData& data) noexcept;
   void EmitGraphLaunch(ThreadState* thread, uint32_t cbid, const CUpti_CallbackData& data) noexcept;
   void EmitNode(ThreadState* thread, const GraphNodeEvent& node) noexcept;
   void EmitPendingNode(ThreadState* thread) noexcept;

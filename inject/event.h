@@ -23,6 +23,7 @@ enum class EventType : uint32_t {
   kGraphDestroyed = 8,
   kRange = 9,
   kDenial = 10,
+  kSynchronization = 11,
 };
 
 inline constexpr uint32_t kUnknownStream = std::numeric_limits<uint32_t>::max();
@@ -61,6 +62,16 @@ struct GraphLaunchEvent {
   uint32_t window_id = 0;
   uint32_t result = 0;
   uint32_t graph_exec_id = 0;
+};
+
+// The host waited for the device, or had a stream wait for an event. Times of CUPTI's clock, as the work's are.
+struct SynchronizationEvent {
+  uint64_t start_ns = 0;
+  uint64_t end_ns = 0;
+  uint32_t correlation_id = 0;
+  uint32_t context_id = 0;
+  uint32_t stream_id = kUnknownStream;  // Also where it is no stream that is waited for.
+  uint32_t type = 0;                    // CUpti_ActivitySynchronizationType
 };
 
 struct GraphNodeEvent {

@@ -176,8 +176,6 @@
   X(cuGreenCtxStreamCreate, kStreamCreate, false)        \
   X(cuStreamDestroy, kStreamDestroy, false)              \
   X(cuStreamDestroy_v2, kStreamDestroy, false)           \
-  X(cuCtxSynchronize, kSynchronize, false)               \
-  X(cuCtxSynchronize_v2, kSynchronize, false)            \
   X(cuGreenCtxCreate, kGreenContext, false)              \
   X(cuDevicePrimaryCtxRetain, kPrimaryRetain, false)     \
   X(cuCtxEnablePeerAccess, kPeerAccess, false)           \
@@ -255,6 +253,13 @@ constexpr uint32_t kFollowed[] = {
     CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz,
     CUPTI_DRIVER_TRACE_CBID_cuProfilerStart,
     CUPTI_DRIVER_TRACE_CBID_cuProfilerStop,
+    CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize,
+    CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent_ptsz,
     0,
 };
 
@@ -390,6 +395,19 @@ CallInfo ClassifyCall(uint32_t cbid) noexcept {
       return {CallKind::kProfilerStart, false};
     case CUPTI_DRIVER_TRACE_CBID_cuProfilerStop:
       return {CallKind::kProfilerStop, false};
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize:
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2:
+      return {CallKind::kSynchronize, false};
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize:
+      return {CallKind::kStreamSynchronize, false};
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz:
+      return {CallKind::kStreamSynchronize, true};
+    case CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize:
+      return {CallKind::kEventSynchronize, false};
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent:
+      return {CallKind::kStreamWaitEvent, false};
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent_ptsz:
+      return {CallKind::kStreamWaitEvent, true};
 #define GX_CASE_OF_STREAM_CALL(name, kind, member, own) \
   case CUPTI_DRIVER_TRACE_CBID_##name:                  \
     return {CallKind::kind, own};
@@ -419,6 +437,10 @@ CUstream StreamOf(uint32_t cbid, const void* parameters) noexcept {
     case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz:
     case CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture:
     case CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz:
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize:
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz:
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent:
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent_ptsz:
       // The first member of all their blocks.
       return static_cast<const cuStreamEndCapture_params*>(parameters)->hStream;
 #define GX_STREAM_OF_CALL(name, kind, member, own) \

@@ -21,6 +21,11 @@ enum class CallKind : uint8_t {
   kCaptureEnd,
   kProfilerStart,
   kProfilerStop,
+  // The host waits for the device, or a stream for an event.
+  kSynchronize,        // A whole context.
+  kStreamSynchronize,  // A stream.
+  kEventSynchronize,
+  kStreamWaitEvent,  // The host does not wait.
 
   // Only while hardware counters are sampled (CounterCalls). First what brings work to a device, as launches do.
   kCopy,
@@ -30,7 +35,6 @@ enum class CallKind : uint8_t {
   // Streams and contexts.
   kStreamCreate,
   kStreamDestroy,
-  kSynchronize,    // A whole context.
   kGreenContext,   // Made.
   kPrimaryRetain,  // One more reference to the primary context of a device.
   // What may be sampled or replayed from then on.
@@ -62,8 +66,8 @@ CallInfo ClassifyCall(uint32_t cbid) noexcept;
 const uint32_t* FollowedCalls() noexcept;
 const uint32_t* CounterCalls() noexcept;
 
-// The stream that a call names, of a kind that brings work to a device or begins or ends a capture. Null: the default
-// stream, or the call names none.
+// The stream that a call names, of a kind that brings work to a device, waits for a stream, or begins or ends a capture.
+// Null: the default stream, or the call names none.
 CUstream StreamOf(uint32_t cbid, const void* parameters) noexcept;
 // Whether that stream is the calling thread's own default stream. Pure.
 inline bool IsThreadsOwnStream(CallInfo call, CUstream stream) noexcept {

@@ -11,10 +11,9 @@ namespace {
 constexpr CUpti_ActivityKind kKinds[] = {
     CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
     CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET,
-    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,   CUPTI_ACTIVITY_KIND_OVERHEAD,
+    CUPTI_ACTIVITY_KIND_OVERHEAD,
 };
-constexpr const char* kKindNames[] = {"CONCURRENT_KERNEL", "MEMCPY",  "MEMCPY2", "MEMSET",
-                                      "SYNCHRONIZATION",   "OVERHEAD"};
+constexpr const char* kKindNames[] = {"CONCURRENT_KERNEL", "MEMCPY", "MEMCPY2", "MEMSET", "OVERHEAD"};
 
 }  // namespace
 

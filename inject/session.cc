@@ -633,6 +633,7 @@ void AttachParts(Session& session, uint64_t start_ns) {
   router_parts.contexts = &session.contexts;
   router_parts.gate = &session.gate;
   router_parts.window_id = &session.recording.window_id();
+  router_parts.times_synchronization = session.config.timing;
   router_parts.profiler_region = session.config.region_cuda ? OnProfilerRegion : nullptr;
   router_parts.before_unload = BeforeUnload;
   if (session.sampling.on) {

@@ -103,6 +103,7 @@ ThreadState* ThreadQueues::Current() noexcept {
       state.inside = false;
       state.in_device_call.store(0, std::memory_order_relaxed);
       state.call_cbid = 0;
+      state.enter_cupti_ns = 0;
       state.call_window_id = 0;
       state.left_busy_before = 0;
       state.watched_calls.store(0, std::memory_order_relaxed);

@@ -105,6 +105,8 @@ struct ThreadState {
 
   // The driver call under way, from its enter to its exit.
   uint64_t enter_monotonic_ns = 0;
+  // The synchronisation under way, likewise, on CUPTI's clock; 0: none.
+  uint64_t enter_cupti_ns = 0;
   uint32_t call_cbid = 0;       // 0: none that we follow.
   uint32_t call_window_id = 0;  // At its enter; 0: outside every window.
   // Calls that bring work to a device and are under way, one inside the other (launch_hold.h).

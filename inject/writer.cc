@@ -381,6 +381,11 @@ void Writer::OnEvent(uint32_t thread_id, EventType type, const uint8_t* data, ui
     case EventType::kNvtx:
       OnNvtx(thread_id, data, bytes);
       break;
+    case EventType::kSynchronization: {
+      SynchronizationEvent event;
+      if (ReadEvent(data, bytes, &event)) OnSynchronization(event);
+      break;
+    }
     case EventType::kSkip:
       break;
   }
@@ -699,13 +704,17 @@ void Writer::OnMemory(const MemoryActivity& memory) {
   encoder_.AddMemory(record);
 }
 
-void Writer::OnSynchronization(const SynchronizationActivity& synchronization) {
+void Writer::OnSynchronization(const SynchronizationEvent& event) {
   if (SummariesOnly()) {
     Stats().Add(StatId::kRecordsSummarised);
     return;
   }
-  SynchronizationRecord record = synchronization.record;
-  record.track_iid = TrackOf(synchronization.context_id, synchronization.stream_id);
+  SynchronizationRecord record;
+  record.start_ns = event.start_ns;
+  record.end_ns = event.end_ns;
+  record.correlation_id = event.correlation_id;
+  record.type = event.type;
+  record.track_iid = TrackOf(event.context_id, event.stream_id);
   encoder_.AddSynchronization(record);
 }
 

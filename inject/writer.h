@@ -118,6 +118,7 @@ class Writer final : private ActivityVisitor {
   void OnEvent(uint32_t thread_id, EventType type, const uint8_t* data, uint32_t bytes);
   void OnLaunch(uint32_t thread_id, const LaunchEvent& event);
   void OnGraphLaunch(uint32_t thread_id, const GraphLaunchEvent& event);
+  void OnSynchronization(const SynchronizationEvent& event);
   void OnGraphNode(uint32_t thread_id, const GraphNodeEvent& event);
   void OnGraphDestroyed(uint32_t graph_id);
   void CountNewExecs();
@@ -140,7 +141,6 @@ class Writer final : private ActivityVisitor {
 
   void OnKernel(const KernelActivity& kernel) override;
   void OnMemory(const MemoryActivity& memory) override;
-  void OnSynchronization(const SynchronizationActivity& synchronization) override;
   void OnOverhead(const OverheadRecord& overhead) override;
   void OnUnknown(uint32_t kind) override;
 

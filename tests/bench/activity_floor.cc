@@ -8,14 +8,21 @@
 //           =callbacks     callbacks of launches alone, which return at once
 //           =both
 //           =nothing       attached as a subscriber, nothing else
+//   GX_FLOOR_ALSO=1,2      other kinds beside that, by CUpti_ActivityKind's numbers: what do they add?
+//   GX_FLOOR_FLUSH_MS=500  a thread that asks for complete buffers so often
+//   GX_FLOOR_CLOCK=1       callbacks read the clock
+//   GX_FLOOR_REQUIRED=1    ends the program where that cannot be had: a figure without it would be one of nothing
 #include <cupti.h>
 #include <dlfcn.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <initializer_list>
+#include <thread>
 
 namespace {
 
@@ -30,13 +37,26 @@ void CUPTIAPI Requested(uint8_t** buffer, size_t* size, size_t* max_records) {
 
 void CUPTIAPI Completed(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t) { std::free(buffer); }
 
-void CUPTIAPI OnCall(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
+bool g_reads_clock = false;
+volatile int64_t g_clock_sum = 0;
+
+void CUPTIAPI OnCall(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {
+  if (!g_reads_clock) return;
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  g_clock_sum = now.tv_nsec;
+}
 
 template <typename Function>
 bool Find(void* library, const char* name, Function* function) {
   *function = reinterpret_cast<Function>(dlsym(library, name));
   if (*function == nullptr) std::fprintf(stderr, "activity floor: libcupti has no %s\n", name);
   return *function != nullptr;
+}
+
+int Refuse() {
+  if (std::getenv("GX_FLOOR_REQUIRED") != nullptr) std::_Exit(3);
+  return 0;
 }
 
 }  // namespace
@@ -46,20 +66,22 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   void* library = dlopen(path != nullptr ? path : "libcupti.so.13", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     std::fprintf(stderr, "activity floor: %s\n", dlerror());
-    return 1;
+    return Refuse();
   }
   const char* mode = std::getenv("GX_FLOOR");
   if (mode == nullptr) mode = "activity";
   const bool both = std::strcmp(mode, "both") == 0;
   decltype(&cuptiActivityEnable) enable;
   decltype(&cuptiActivityRegisterCallbacks) register_callbacks;
+  decltype(&cuptiActivityFlushAll) flush;
   decltype(&cuptiSubscribe) subscribe;
   decltype(&cuptiEnableCallback) enable_callback;
   if (!Find(library, "cuptiActivityRegisterCallbacks", &register_callbacks) ||
       !Find(library, "cuptiActivityEnable", &enable) || !Find(library, "cuptiSubscribe", &subscribe) ||
-      !Find(library, "cuptiEnableCallback", &enable_callback)) {
-    return 1;
+      !Find(library, "cuptiActivityFlushAll", &flush) || !Find(library, "cuptiEnableCallback", &enable_callback)) {
+    return Refuse();
   }
+  g_reads_clock = std::getenv("GX_FLOOR_CLOCK") != nullptr;
   CUpti_SubscriberHandle subscriber = nullptr;
   CUptiResult result = subscribe(&subscriber, OnCall, nullptr);
   if (both || std::strcmp(mode, "callbacks") == 0) {
@@ -73,7 +95,23 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   if (both || std::strcmp(mode, "activity") == 0) {
     if (result == CUPTI_SUCCESS) result = register_callbacks(Requested, Completed);
     if (result == CUPTI_SUCCESS) result = enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    const char* also = std::getenv("GX_FLOOR_ALSO");
+    while (also != nullptr && *also != '\0' && result == CUPTI_SUCCESS) {
+      char* end = nullptr;
+      result = enable(static_cast<CUpti_ActivityKind>(std::strtol(also, &end, 10)));
+      also = *end == ',' ? end + 1 : end;
+    }
+    const char* period = std::getenv("GX_FLOOR_FLUSH_MS");
+    if (period != nullptr) {
+      std::thread([flush, period_ms = std::atoi(period)] {
+        for (;;) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(period_ms));
+          flush(0);
+        }
+      }).detach();
+    }
   }
-  if (result != CUPTI_SUCCESS) std::fprintf(stderr, "activity floor: CUPTI error %d\n", static_cast<int>(result));
-  return result == CUPTI_SUCCESS ? 1 : 0;
+  if (result == CUPTI_SUCCESS) return 1;
+  std::fprintf(stderr, "activity floor: CUPTI error %d\n", static_cast<int>(result));
+  return Refuse();
 }

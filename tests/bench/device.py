@@ -48,21 +48,34 @@ class Tools:
         self.inject = find(arguments.bin, "libgpuexec_inject.so")
         self.floor = find(arguments.bin, "libgx_activity_floor.so")
         self.worker = find(arguments.bin, "gx-launch-worker")
-        self.cupti = next(iter(sorted(glob.glob("/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so.13"))), "")
+        # One for all: of the toolkit, for programs that bring none.
+        self.cupti = next(iter(sorted(glob.glob("/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so.13") +
+                                      glob.glob("/usr/local/cuda*/targets/*/lib/libcupti.so.13"))), "")
+        if not self.cupti:
+            print("device.py: no libcupti.so.13 under /usr/local/cuda*", file=sys.stderr)
+            sys.exit(2)
         self.ncu = shutil.which("ncu") or next(iter(sorted(glob.glob("/usr/local/cuda*/bin/ncu"))), "")
 
     def environment(self, mode, name, torch):
         kept = {key: value for key, value in os.environ.items()
                 if not key.startswith(("GPUEXEC_", "GX_FLOOR")) and key != "CUDA_INJECTION64_PATH"}
         if mode.startswith("floor"):
-            kept |= {"CUDA_INJECTION64_PATH": self.floor, "GX_FLOOR": {"floor": "activity"}.get(mode, mode[6:])}
+            # "floor", "floor both", "floor both ALSO=4,38 CLOCK=1": see activity_floor.cc.
+            words = mode.split()[1:]
+            kind = [word for word in words if "=" not in word]
+            kept |= {"CUDA_INJECTION64_PATH": self.floor, "GX_FLOOR": kind[0] if kind else "activity"}
+            kept |= dict(("GX_FLOOR_" + word).split("=") for word in words if "=" in word)
             if not torch:
                 kept["GX_FLOOR_CUPTI"] = self.cupti
+            kept["GX_FLOOR_REQUIRED"] = "1"
         elif mode.startswith("gpuexec"):
+            words = [word for word in mode.split() if "=" in word]
+            mode = " ".join(word for word in mode.split() if "=" not in word)
             settings = {"gpuexec timing": {"GPUEXEC_COUNTERS": "off"},
                         "gpuexec launches": {"GPUEXEC_COUNTERS": "off", "GPUEXEC_TIMING": "off"},
                         "gpuexec api": {"GPUEXEC_COUNTERS": "off", "GPUEXEC_API": "on"},
                         "gpuexec core": {}}[mode]
+            settings |= dict(("GPUEXEC_" + word).split("=") for word in words)
             kept |= {"CUDA_INJECTION64_PATH": self.inject, "GPUEXEC_LOG": os.path.join(self.scratch, f"{name}.log"),
                      "GPUEXEC_OUTPUT": os.path.join(self.scratch, f"{name}.pb")} | settings
             if not torch:
@@ -87,7 +100,7 @@ class Worker:
 
     def __init__(self, tools, part, mode, command, torch=False):
         self.mode = mode
-        self.name = f"{part}_{mode.replace(' ', '_')}"
+        self.name = f"{part}_{mode.replace(' ', '_').replace('=', '_')}"
         base = os.path.join(tools.scratch, self.name)
         for end in ("commands", "answers"):
             os.mkfifo(f"{base}.{end}")
@@ -229,9 +242,11 @@ def bar(rows, label, wanted, values, holds, digits=3):
 
 def part_launch(tools, arguments, samples, rows, until):
     modes = ["none", "floor", "floor both", "floor callbacks", "gpuexec launches", "gpuexec timing", "gpuexec core"]
+    if arguments.modes:
+        modes = ["none", "floor", *arguments.modes.split(";")]
     if arguments.api:
         modes.append("gpuexec api")
-    if tools.ncu:
+    if tools.ncu and not arguments.no_ncu:
         modes.append("ncu")
     workers = started("launch", tools, modes, [tools.worker], False, rows)
     turns("launch", workers, {"launch": arguments.launches, "graph": 300}, arguments, samples, rows, until)
@@ -402,6 +417,8 @@ def main():
     parser.add_argument("--launches", type=int, default=200_000)
     parser.add_argument("--millions", type=int, default=10, help="of launches, for the memory part")
     parser.add_argument("--seconds", type=float, default=560, help="no round is begun after that")
+    parser.add_argument("--modes", help="of part launch: others, as 'floor both CLOCK=1;gpuexec timing NVML=off'")
+    parser.add_argument("--no-ncu", action="store_true", help="ncu takes twenty times as long as all others together")
     parser.add_argument("--api", action="store_true", help="also gpuexec with API records")
     arguments = parser.parse_args()
     parts = arguments.only.split(",")

@@ -52,13 +52,11 @@ class Collector : public ActivityVisitor {
  public:
   void OnKernel(const KernelActivity& kernel) override { kernels.push_back(kernel); }
   void OnMemory(const MemoryActivity& memory) override { memories.push_back(memory); }
-  void OnSynchronization(const SynchronizationActivity& s) override { synchronizations.push_back(s); }
   void OnOverhead(const OverheadRecord& overhead) override { overheads.push_back(overhead); }
   void OnUnknown(uint32_t kind) override { unknown.push_back(kind); }
 
   std::vector<KernelActivity> kernels;
   std::vector<MemoryActivity> memories;
-  std::vector<SynchronizationActivity> synchronizations;
   std::vector<OverheadRecord> overheads;
   std::vector<uint32_t> unknown;
 };
@@ -310,28 +308,6 @@ TEST_F(ActivityDecoderTest, EveryFieldOfAMemsetIsRead) {
   ASSERT_THAT(seen.memories, SizeIs(1));
   ExpectMemory(seen.memories[0], MemoryKind::kMemset);
   EXPECT_EQ(seen.memories[0].record.destination_memory_kind, uint64_t{CUPTI_ACTIVITY_MEMORY_KIND_MANAGED});
-}
-
-TEST_F(ActivityDecoderTest, EveryFieldOfASynchronizationIsRead) {
-  CUpti_ActivitySynchronization2 in;
-  std::memset(&in, 0, sizeof(in));
-  in.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
-  in.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE;
-  in.start = 5;
-  in.end = 9;
-  in.correlationId = 6;
-  in.contextId = 7;
-  in.streamId = 8;
-  buffer_.Add(in);
-  const Collector seen = Decode(kCupti130);
-  ASSERT_THAT(seen.synchronizations, SizeIs(1));
-  const SynchronizationActivity& out = seen.synchronizations[0];
-  EXPECT_EQ(out.record.start_ns, 5u);
-  EXPECT_EQ(out.record.end_ns, 9u);
-  EXPECT_EQ(out.record.correlation_id, 6u);
-  EXPECT_EQ(out.record.type, uint64_t{CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE});
-  EXPECT_EQ(out.context_id, 7u);
-  EXPECT_EQ(out.stream_id, 8u);
 }
 
 TEST_F(ActivityDecoderTest, OverheadIsReadWithItsThreadWhereItHasOne) {

@@ -31,7 +31,8 @@ using ::testing::SizeIs;
 constexpr auto kLaunchCbid = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
 constexpr uint32_t kContext = 105;  // On device 1.
 
-using Event = std::variant<LaunchEvent, GraphLaunchEvent, GraphNodeEvent, GraphExecEvent, ContextEvent, ModuleEvent>;
+using Event = std::variant<LaunchEvent, GraphLaunchEvent, GraphNodeEvent, GraphExecEvent, ContextEvent, ModuleEvent,
+                           SynchronizationEvent>;
 
 template <typename T>
 T ReadAs(const uint8_t* data) {
@@ -153,6 +154,9 @@ class CallbackRouterTest : public ::testing::Test {
             break;
           case EventType::kModule:
             events.emplace_back(ReadAs<ModuleEvent>(data));
+            break;
+          case EventType::kSynchronization:
+            events.emplace_back(ReadAs<SynchronizationEvent>(data));
             break;
           default:
             ADD_FAILURE() << "an event of an unexpected type";
@@ -620,6 +624,78 @@ TEST_F(CallbackRouterTest, ProfilerStartTakesEffectAfterItAndStopBeforeIt) {
   EXPECT_EQ(RegionCalls(), std::vector<bool>({true, false}));
   Exit(CUPTI_DRIVER_TRACE_CBID_cuProfilerStop);
   EXPECT_THAT(RegionCalls(), SizeIs(2));
+}
+
+TEST_F(CallbackRouterTest, WhatTheHostWaitsForIsTimedByCuptisClock) {
+  static uint64_t clock_ns;
+  clock_ns = 1'000;
+  cupti_.cuptiGetTimestamp = [](uint64_t* timestamp) {
+    *timestamp = clock_ns += 10;
+    return CUPTI_SUCCESS;
+  };
+  parts_.times_synchronization = true;
+  router_.Attach(parts_);
+  struct Row {
+    uint32_t cbid;
+    const void* parameters;
+    uint32_t type;
+    uint32_t stream_id;
+  };
+  const cuStreamSynchronize_params stream{FakeHandle<CUstream>(7)};
+  const cuStreamWaitEvent_params wait{FakeHandle<CUstream>(9), nullptr, 0};
+  const cuStreamSynchronize_ptsz_params own{nullptr};
+  for (const Row& row : {Row{CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, nullptr, 4, kUnknownStream},
+                         Row{CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, &stream, 3, 7},
+                         Row{CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz, &own, 3, 1'000},
+                         Row{CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize, nullptr, 1, kUnknownStream},
+                         Row{CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent, &wait, 2, 9}}) {
+    const uint64_t before_ns = clock_ns;
+    ++correlation_id_;
+    Enter(row.cbid, row.parameters);
+    // Failed or not: the time is gone.
+    Exit(row.cbid, row.parameters, CUDA_ERROR_LAUNCH_FAILED);
+    const auto event = OnlyEvent<SynchronizationEvent>();
+    EXPECT_EQ(event.start_ns, before_ns + 10);
+    EXPECT_EQ(event.end_ns, before_ns + 20);
+    EXPECT_EQ(event.type, row.type);
+    EXPECT_EQ(event.stream_id, row.stream_id) << row.cbid;
+    EXPECT_EQ(event.context_id, kContext);
+    EXPECT_EQ(event.correlation_id, correlation_id_);
+  }
+}
+
+TEST_F(CallbackRouterTest, WaitsThatBeginOrEndOutsideEveryWindowAreNotRecorded) {
+  constexpr auto kSynchronize = CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize;
+  Enter(kSynchronize);
+  Exit(kSynchronize);
+  EXPECT_THAT(Events(), IsEmpty()) << "timings are off";
+  parts_.times_synchronization = true;
+  router_.Attach(parts_);
+  Exit(kSynchronize);
+  window_id_.store(0);
+  Enter(kSynchronize);
+  window_id_.store(4);
+  Exit(kSynchronize);
+  Enter(kSynchronize);
+  window_id_.store(0);
+  Exit(kSynchronize);
+  EXPECT_THAT(Events(), IsEmpty());
+  window_id_.store(5);
+  Exit(kSynchronize);
+  EXPECT_THAT(Events(), IsEmpty()) << "the call that was left out is over";
+}
+
+TEST_F(CallbackRouterTest, AFullQueueLosesWaitsAndCountsThem) {
+  parts_.times_synchronization = true;
+  router_.Attach(parts_);
+  constexpr int kCalls = 3'000;
+  for (int i = 0; i < kCalls; ++i) {
+    Enter(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize);
+    Exit(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize);
+  }
+  const uint64_t dropped = Stat(StatId::kSynchronizationsDropped);
+  EXPECT_GT(dropped, 0u);
+  EXPECT_EQ(Events().size() + dropped, uint64_t{kCalls});
 }
 
 TEST_F(CallbackRouterTest, AnExceptionEndsCapturingAndReachesNobody) {

@@ -106,9 +106,13 @@ TEST(ClassifyCall, TheCallsOfCountersAreWhatTheyAre) {
       {CallKind::kStreamDestroy, {CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy, CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2}},
       {CallKind::kSynchronize, {CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2}},
       {CallKind::kPeerAccess, {CUPTI_DRIVER_TRACE_CBID_cuCtxEnablePeerAccess, CUPTI_DRIVER_TRACE_CBID_cuMemSetAccess}},
+      {CallKind::kStreamSynchronize,
+       {CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz}},
+      {CallKind::kEventSynchronize, {CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize}},
+      {CallKind::kStreamWaitEvent,
+       {CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent, CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent_ptsz}},
       {CallKind::kNone,
-       {CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent, CUPTI_DRIVER_TRACE_CBID_cuEventRecord,
-        CUPTI_DRIVER_TRACE_CBID_cuStreamQuery, CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize,
+       {CUPTI_DRIVER_TRACE_CBID_cuEventRecord, CUPTI_DRIVER_TRACE_CBID_cuStreamQuery,
         CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2}},
   };
   for (const auto& [kind, cbids] : rows) {
