@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <type_traits>
@@ -29,6 +30,15 @@ void CheckManners(const char* function, bool touches_device) {
   if (touches_device && Driver().AnyCapture()) LogViolation(std::string(function) + " during a stream capture");
 }
 
+// What every call returns once a kernel has read where it must not, as the real driver's do until the process ends.
+std::atomic<int> sticky_error{0};
+
+// An error that a call has to return in place of doing its work; 0: none.
+int ErrorOf(const char* function) {
+  const int injected = InjectedFailure(function);
+  return injected != 0 ? injected : sticky_error.load();
+}
+
 // Runs `body(correlation id)` between the callbacks of entry and exit.
 template <typename Params, typename Body>
 CUresult TracedAnywhere(uint32_t callback_id, const char* name, const Params* params, const char* symbol,
@@ -45,8 +55,8 @@ CUresult TracedAnywhere(uint32_t callback_id, const char* name, const Params* pa
   call.correlation_id = Driver().NextCorrelationId();
   GpuObserver* const watcher = Driver().observer();
   if (watcher != nullptr) watcher->OnApi(&call, false);
-  const int injected = InjectedFailure(name);
-  call.result = injected != 0 ? static_cast<CUresult>(injected) : body(call.correlation_id);
+  const int error = ErrorOf(name);
+  call.result = error != 0 ? static_cast<CUresult>(error) : body(call.correlation_id);
   if (watcher != nullptr) watcher->OnApi(&call, true);
   return call.result;
 }
@@ -65,8 +75,8 @@ CUresult Query(const char* name, bool touches_device, const Body& body) {
   CheckManners(name, touches_device);
   const CUresult usable = Driver().Usable();
   if (usable != CUDA_SUCCESS) return usable;
-  const int injected = InjectedFailure(name);
-  return injected != 0 ? static_cast<CUresult>(injected) : body();
+  const int error = ErrorOf(name);
+  return error != 0 ? static_cast<CUresult>(error) : body();
 }
 
 const char* SymbolOf(CUfunction function) {
@@ -122,10 +132,15 @@ LaunchShape ShapeOfConfig(const CUlaunchConfig& config) {
 template <typename Params>
 CUresult TracedLaunch(uint32_t callback_id, const char* name, const Params& params, bool per_thread,
                       bool cooperative = false) {
-  return Traced(callback_id, name, &params, SymbolOf(params.f), [&](uint32_t correlation_id) {
+  const char* const symbol = SymbolOf(params.f);
+  return Traced(callback_id, name, &params, symbol, [&](uint32_t correlation_id) {
     LaunchShape shape = ShapeOf(params);
     shape.cooperative = cooperative;
-    return Driver().Launch(name, params.f, shape, params.hStream, per_thread, correlation_id);
+    const CUresult result = Driver().Launch(name, params.f, shape, params.hStream, per_thread, correlation_id);
+    if (result == CUDA_SUCCESS && symbol != nullptr && std::strstr(symbol, kIllegalAccessKernel) != nullptr) {
+      sticky_error.store(CUDA_ERROR_ILLEGAL_ADDRESS);
+    }
+    return result;
   });
 }
 

@@ -141,6 +141,8 @@ using GpuDriverFunction = const GpuDriver* (*)();
 inline constexpr char kSpinUntilLaunch[] = "spin_until_launch";
 inline constexpr char kSpinUntilHost[] = "spin_until_host";
 inline constexpr char kReleaseKernel[] = "release";
+// A kernel with this in its name is launched and leaves its context broken: every later call fails (700).
+inline constexpr char kIllegalAccessKernel[] = "illegal_access";
 inline constexpr char kHostFlagSymbol[] = "FakeGpuSetHostFlag";
 using HostFlagFunction = void (*)();
 

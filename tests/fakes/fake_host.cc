@@ -3,8 +3,9 @@
 //
 //   fake_host SCENARIO [name=value ...]
 //
-// Every scenario takes exit=return|_exit|abort|kill|CODE (default return), sleep_ms=N (before the exit), sync=0 (do not
-// wait for the device at the end). README.md lists the scenarios.
+// Every scenario takes exit=return|_exit|abort|kill|term|throw|crash|quick_exit|CODE (default return), sleep_ms=N
+// (before the exit), sync=0 (do not wait for the device at the end), state=1 (print what the process looks like at its
+// end), and what Prepare does. README.md lists the scenarios.
 #include <cuda.h>
 #include <cupti.h>
 #include <dlfcn.h>
@@ -332,6 +333,7 @@ void InitOnly(const Options&) {
 
 // The end of the program, as exit= says; returns for exit=return and exit=CODE.
 int Leave(const Options& options) {
+  if (options.Number("state", 0) != 0) PrintState();
   std::fprintf(stderr, "leaving\n");
   std::fflush(nullptr);
   if (const int sleep_ms = options.Number("sleep_ms", 0)) usleep(static_cast<useconds_t>(sleep_ms) * 1000);
@@ -339,6 +341,7 @@ int Leave(const Options& options) {
   if (how == "_exit") _exit(5);
   if (how == "abort") abort();
   if (how == "kill") kill(getpid(), SIGKILL);
+  EndBySpecialMeans(how);
   return how == "return" ? 0 : std::atoi(how.c_str());
 }
 
@@ -353,12 +356,14 @@ int Main(int argc, char** argv) {
       {"profiler", Profiler},
   };
   scenarios.insert(SamplingScenarios().begin(), SamplingScenarios().end());
+  scenarios.insert(LifeScenarios().begin(), LifeScenarios().end());
   const auto scenario = argc < 2 ? scenarios.end() : scenarios.find(argv[1]);
   if (scenario == scenarios.end()) {
     std::fprintf(stderr, "usage: fake_host SCENARIO [name=value ...]; see tests/fakes/README.md\n");
     return 2;
   }
   const Options options(argc, argv);
+  Prepare(options);
   scenario->second(options);
   const bool uses_context = scenario->first != "none" && scenario->first != "init" && scenario->first != "contexts";
   if (uses_context && options.Number("sync", 1) != 0) GX_CHECK(cuCtxSynchronize());

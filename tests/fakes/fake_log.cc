@@ -8,10 +8,18 @@
 namespace gx::fakes {
 namespace {
 
+// Above what a program opens: one fake more in the process must not show in the numbers that it gets.
+constexpr int kLowestDescriptor = 500;
+
 int LogDescriptor() {
   static const int descriptor = [] {
     const std::string& path = GetScenario().log_path;
-    return path.empty() ? -1 : open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (path.empty()) return -1;
+    const int opened = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    const int moved = opened < 0 ? -1 : fcntl(opened, F_DUPFD_CLOEXEC, kLowestDescriptor);
+    if (moved < 0) return opened;
+    close(opened);
+    return moved;
   }();
   return descriptor;
 }

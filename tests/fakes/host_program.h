@@ -55,6 +55,16 @@ CUresult LaunchNth(const Program& program, int i, CUstream stream);
 using Scenarios = std::map<std::string, std::function<void(const Options&)>>;
 // Those of fake_host_sampling.cc.
 const Scenarios& SamplingScenarios();
+// Those of fake_host_life.cc.
+const Scenarios& LifeScenarios();
+
+// What cd=FOLDER, load=LIBRARY:LIBRARY, file_limit=N (open files) and small_files=1 (1 MiB each) ask for, before the
+// scenario begins.
+void Prepare(const Options& options);
+// Lines about this process: folder, open files, signals, variables and the like, without what tools may have.
+void PrintState();
+// exit=term|throw|crash|quick_exit. Returns for others.
+void EndBySpecialMeans(const std::string& how);
 
 }  // namespace gx::fakes
 
