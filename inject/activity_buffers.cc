@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 namespace gx::inject {
@@ -17,6 +18,7 @@ bool ActivityBuffers::Allocate(uint64_t budget_bytes) noexcept {
   // The lowest buffer is handed out first and given out again first: a program that needs few touches few.
   for (uint32_t i = 0; i < count_; ++i) free_[i] = memory_ + (count_ - 1 - i) * kBufferBytes;
   free_count_ = count_;
+  fewest_free_ = count_;
   return true;
 }
 
@@ -31,6 +33,8 @@ uint8_t* ActivityBuffers::Take(bool recycle_oldest, CompletedBuffer* discarded) 
   }
   if (free_count_ != 0) {
     buffer = free_[--free_count_];
+    fewest_free_ = std::min(fewest_free_, free_count_);
+    touched_[IndexOf(buffer)] = true;
   } else if (recycle_oldest && queue_size_ != 0) {
     *discarded = queue_[queue_begin_];
     queue_begin_ = static_cast<uint32_t>((queue_begin_ + 1) % std::size(queue_));
@@ -89,6 +93,39 @@ void ActivityBuffers::Release(uint8_t* data) noexcept {
   if (!lock_.TryLock()) return;
   if (free_count_ < count_ + kReserveBuffers) free_[free_count_++] = data;
   lock_.Unlock();
+}
+
+uint32_t ActivityBuffers::TrimIdle() noexcept {
+  // Out of the pool while their pages go: nobody may be lent one that loses what is written to it.
+  uint8_t* idle[kTrimmedAtOnce];
+  uint32_t idle_count = 0;
+  if (!lock_.TryLock()) return 0;
+  // The other half goes on serving meanwhile.
+  const uint32_t most = std::min(kTrimmedAtOnce, free_count_ / 2);
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < free_count_; ++i) {
+    if (i < fewest_free_ && idle_count < most && touched_[IndexOf(free_[i])]) {
+      idle[idle_count++] = free_[i];
+    } else {
+      free_[kept++] = free_[i];
+    }
+  }
+  free_count_ = kept;
+  fewest_free_ = kept;
+  lock_.Unlock();
+  if (idle_count == 0) return 0;
+  for (uint32_t i = 0; i < idle_count; ++i) (void)madvise(idle[i], kBufferBytes, MADV_DONTNEED);
+  // Not had: they are never lent again.
+  if (!lock_.TryLock()) return idle_count;
+  std::memmove(free_ + idle_count, free_, free_count_ * sizeof(free_[0]));
+  for (uint32_t i = 0; i < idle_count; ++i) {
+    free_[i] = idle[i];
+    touched_[IndexOf(idle[i])] = false;
+  }
+  free_count_ += idle_count;
+  fewest_free_ += idle_count;
+  lock_.Unlock();
+  return idle_count;
 }
 
 }  // namespace gx::inject

@@ -42,6 +42,11 @@ class ActivityBuffers {
   bool NextCompleted(CompletedBuffer* buffer) noexcept;
   // [writer] Read: free again.
   void Release(uint8_t* data) noexcept;
+  // [writer] Gives back to the system the memory of buffers that have been free ever since the last call: a moment that
+  // needed many must not cost the program their memory for good. At most kTrimmedAtOnce and half of the free ones;
+  // returns how many.
+  uint32_t TrimIdle() noexcept;
+  static constexpr uint32_t kTrimmedAtOnce = 64;
 
   // Buffers that CUPTI holds now.
   uint32_t lent() const noexcept { return lent_.load(std::memory_order_relaxed); }
@@ -50,6 +55,7 @@ class ActivityBuffers {
 
  private:
   bool IsOurs(const uint8_t* data) const noexcept;
+  size_t IndexOf(const uint8_t* data) const noexcept { return static_cast<size_t>(data - memory_) / kBufferBytes; }
   uint8_t* TakeFromReserve() noexcept;
 
   uint8_t* memory_ = nullptr;
@@ -57,6 +63,10 @@ class ActivityBuffers {
   SpinLock lock_;
   uint8_t* free_[kMaxBuffers + kReserveBuffers] = {};
   uint32_t free_count_ = 0;
+  // The fewest that were free at a time since TrimIdle: so many, from the bottom of the stack, nobody has needed.
+  uint32_t fewest_free_ = 0;
+  // By index: may have memory behind it.
+  bool touched_[kMaxBuffers + kReserveBuffers] = {};
   CompletedBuffer queue_[kMaxBuffers + kReserveBuffers] = {};
   uint32_t queue_begin_ = 0;
   uint32_t queue_size_ = 0;

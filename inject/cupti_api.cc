@@ -3,6 +3,9 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <utility>
+
+#include "inject/copies.h"
 
 namespace gx::inject {
 namespace {
@@ -85,11 +88,8 @@ bool LoadCupti(const std::string& configured, CuptiApi* api, std::vector<std::st
         "to the path of such a libcupti.so");
     return false;
   }
-  for (const std::string& other : mapped) {
-    if (!configured.empty() || other == mapped.front()) continue;
-    problems->push_back("two copies of libcupti are in the process: " + mapped.front() + " is used, " + other +
-                        " is not; a profiler that uses the other one is not seen");
-  }
+  // Without the one that this call itself has brought in.
+  for (std::string& note : CuptiCopyNotes(mapped, opened.path)) problems->push_back(std::move(note));
   return true;
 }
 

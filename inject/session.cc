@@ -21,6 +21,7 @@
 #include "inject/clock_sync.h"
 #include "inject/config.h"
 #include "inject/context_behaviour.h"
+#include "inject/copies.h"
 #include "inject/counter_records.h"
 #include "inject/cuda_api.h"
 #include "inject/cupti_api.h"
@@ -127,6 +128,8 @@ struct Session {
   bool prepared = false;
   bool memory_ready = false;
   bool threads_running = false;
+  // Copies of libraries that the trace names already.
+  std::vector<std::string> copies_told;
   std::atomic<bool> ended{false};
   // Threads of ours that may be inside the driver or NVML.
   std::atomic<int> callers_running{0};
@@ -362,6 +365,23 @@ void RunWatch(Session& session) {
   }
 }
 
+// Copies that have come into the process since this was last asked.
+void NoteCopies(Session& session) {
+  const auto tell = [&](StatId stat, std::vector<std::string> notes) {
+    for (std::string& note : notes) {
+      if (std::find(session.copies_told.begin(), session.copies_told.end(), note) != session.copies_told.end())
+        continue;
+      session.copies_told.push_back(note);
+      Log("%s", note.c_str());
+      if (stat != StatId::kUnspecified) Stats().Add(stat);
+      session.writer->Post(DiagnosticItem{stat, std::move(note)});
+    }
+  };
+  tell(StatId::kUnspecified, CuptiCopyNotes(MappedLibraries("libcupti.so"), session.cupti.path));
+  tell(StatId::kSecondCopy, InjectCopyNotes(MappedLibraries(kInjectLibraryPrefix),
+                                            PathOfAddress(reinterpret_cast<const void*>(&StartSession))));
+}
+
 // The end of recording, in order: the device, CUPTI's buffers, the writer; each with a deadline. Once: later calls
 // return at once.
 void EndSession(uint32_t reason) {
@@ -387,6 +407,7 @@ void EndSession(uint32_t reason) {
   if (!session.threads_running || session.ended.exchange(true)) return;
   SetNvtxEnabled(false);
   if (session.sampling.left_to_rank_zero) NoteLeftToRankZero(session);
+  Guarded([&] { NoteCopies(session); });
   // A short program's functions are still to be asked about.
   (void)WaitForAnswers(session, session.config.exit_wait_ns / 4);
   const uint64_t deadline_ns = MonotonicNs() + session.config.exit_wait_ns;
@@ -664,11 +685,7 @@ void AttachParts(Session& session, uint64_t start_ns) {
   session.flusher.Attach(flusher_parts);
 }
 
-}  // namespace
-
-void StartSession() {
-  State expected = State::kOff;
-  if (!g_state.compare_exchange_strong(expected, State::kStarting)) return;
+void BeginSession() {
   Session& session = GetSession();
   if (!PrepareMemory(&session) || !session.config.enable) {
     g_state.store(State::kDisabled);
@@ -698,6 +715,7 @@ void StartSession() {
   const bool have_cupti = LoadCupti(session.config.cupti_path, &session.cupti, &cupti_notes);
   (have_cupti ? problems : *cupti_problems)
       .insert((have_cupti ? problems : *cupti_problems).end(), cupti_notes.begin(), cupti_notes.end());
+  if (have_cupti) session.copies_told = cupti_notes;
   const bool subscribed = have_cupti && Subscribe(&session, &fatal);
 
   Writer::Parts writer_parts;
@@ -768,13 +786,44 @@ void StartSession() {
   // Not by Renew, which a fork of another thread may put off.
   std::atexit(OnExit);
   if (session.config.yield) WatchForOtherClients();
+  NoteCopies(session);
   LogStart("gpuexec %s records to %s (CUPTI %s at %s)", kVersion, session.config.output.c_str(),
            CuptiVersionText(session.cupti.version).c_str(), session.cupti.path.c_str());
+}
+
+// Where beginning has thrown: what is half done is given back, or else written at the end.
+void EndHalfBegun() {
+  LogStart("gpuexec %s records nothing: its start failed, most likely for want of memory", kVersion);
+  SetNvtxEnabled(false);
+  Session& session = GetSession();
+  if (session.threads_running) {
+    std::atexit(OnExit);
+  } else if (session.subscriber != nullptr) {
+    (void)session.cupti.cuptiUnsubscribe(session.subscriber);
+  }
+}
+
+}  // namespace
+
+void StartSession() {
+  State expected = State::kOff;
+  if (!g_state.compare_exchange_strong(expected, State::kStarting)) return;
+  bool begun = false;
+  Guarded([&] {
+    BeginSession();
+    begun = true;
+  });
+  if (!begun) Guarded([] { EndHalfBegun(); });
 }
 
 bool StartNvtx(const void* (*get_export_table)(uint32_t)) {
   const State state = g_state.load();
   if (state == State::kDisabled || state == State::kForked) return false;
+  if (state == State::kOff) {
+    const std::string other = RecordingCopy(std::getenv("CUDA_INJECTION64_PATH"),
+                                            PathOfAddress(reinterpret_cast<const void*>(&StartSession)));
+    if (!other.empty()) return PassNvtxOn(other, get_export_table);
+  }
   Session& session = GetSession();
   if (!PrepareMemory(&session) || !session.config.enable || !session.config.nvtx) return false;
   return InstallNvtxHandler(get_export_table, &session.queues);

@@ -20,6 +20,7 @@ constexpr size_t kFrameBytes = size_t{1} << 20;
 // and it wakes us when half full.
 constexpr uint64_t kIdleWaitNs = 20'000'000;
 constexpr uint64_t kThreadCheckPeriodNs = 1'000'000'000;
+constexpr uint64_t kTrimPeriodNs = 60'000'000'000;
 constexpr uint64_t kSummaryPeriodNs = 10'000'000'000;
 // Buffers decoded before queues are looked at again: queues are smaller than buffers.
 constexpr int kBuffersPerRound = 4;
@@ -155,6 +156,10 @@ void Writer::Run() {
       parts_.queues->CollectEndedThreads();
       for (const WindowClocksRecord& clocks : window_clocks_.TakeClosed()) encoder_.AddWindowClocks(clocks);
       last_thread_check_ns_ = now_ns;
+      if (now_ns - last_trim_ns_ >= kTrimPeriodNs) {
+        (void)parts_.buffers->TrimIdle();
+        last_trim_ns_ = now_ns;
+      }
     }
     parts_.queues->half_full().WaitFor(seen, kIdleWaitNs);
   }

@@ -205,6 +205,7 @@ class Writer final : private ActivityVisitor {
   bool header_written_ = false;
   uint64_t last_frame_ns_ = 0;
   uint64_t last_thread_check_ns_ = 0;
+  uint64_t last_trim_ns_ = 0;
   std::vector<bool> devices_asked_;
   std::vector<bool> nvtx_domains_written_;
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -42,12 +43,35 @@ class MeddlerTest : public CaptureTest {
     return meddled;
   }
 
+  // What there is of a trace is whole, or says that something went wrong; where there is none, the log says it.
+  void ExpectNothingIsLostSilently(uint64_t n) {
+    const TraceView trace = ReadTrace(File("trace.pb"));
+    EXPECT_EQ(trace.cut_bytes, 0u) << n;
+    const bool told = trace.Stat(v1::STAT_BOUNDARY_EXCEPTIONS) != 0 || !trace.Complaints().empty();
+    if (trace.exists && !told) {
+      ASSERT_TRUE(trace.trailer.has_value()) << n;
+      EXPECT_EQ(trace.launches.size(), trace.Stat(v1::STAT_LAUNCHES_SEEN)) << n;
+      EXPECT_EQ(trace.kernels.size(), trace.Stat(v1::STAT_KERNEL_RECORDS)) << n;
+    }
+    std::ifstream file(File("log.txt"));
+    const std::string log{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    // Until the settings are read nobody knows where the log is.
+    if (!trace.exists && !log.empty()) ++told_by_log_;
+    if (!trace.exists && log.empty()) ++untold_;
+    std::filesystem::remove(File("trace.pb"));
+    std::filesystem::remove(File("log.txt"));
+  }
+
   void ExpectBare(const Meddled& meddled, const testing::CommandResult& bare, const std::string& what) {
     EXPECT_EQ(meddled.result.exit_code, bare.exit_code) << what;
     EXPECT_EQ(meddled.result.signal, bare.signal) << what;
     EXPECT_EQ(meddled.result.out, bare.out) << what;
     EXPECT_EQ(meddled.result.err, bare.err) << what;
   }
+
+  // Runs without a trace: with a line in the log, and without.
+  uint64_t told_by_log_ = 0;
+  uint64_t untold_ = 0;
 };
 
 struct Program {
@@ -64,7 +88,7 @@ class FailingMemory : public MeddlerTest, public ::testing::WithParamInterface<P
 TEST_P(FailingMemory, OneAllocationAfterAnotherIsRefusedAndTheProgramIsTheSame) {
   const Program& program = GetParam();
   const testing::CommandResult bare = RunBare(program.arguments);
-  const fakes::Environment quick = {{"GPUEXEC_EXIT_WAIT", "0.3"}};
+  const fakes::Environment quick = {{"GPUEXEC_EXIT_WAIT", "0.3"}, {"GPUEXEC_LOG", File("log.txt")}};
   const auto with = [&](const std::string& plan) {
     fakes::Environment environment = quick;
     environment["MEDDLE_ALLOCATION"] = plan;
@@ -78,9 +102,11 @@ TEST_P(FailingMemory, OneAllocationAfterAnotherIsRefusedAndTheProgramIsTheSame) 
     const Meddled meddled = RunMeddled(program.arguments, with(std::to_string(n)));
     ExpectBare(meddled, bare, "allocation " + std::to_string(n));
     refused += meddled.failed;
+    if (meddled.failed != 0) ExpectNothingIsLostSilently(n);
     if (HasFailure()) return;
   }
   EXPECT_THAT(refused, Gt(program.dense / 2));
+  std::fprintf(stderr, "told %d untold %d\n", (int)told_by_log_, (int)untold_);
 }
 
 TEST_P(FailingMemory, FromSomeAllocationOnAllAreRefused) {

@@ -154,6 +154,72 @@ TEST(ActivityBuffersBudget, AtLeastFourAndAtMostTheLimit) {
   }
 }
 
+TEST_F(ActivityBuffersTest, MemoryThatNobodyHasNeededSinceTheLastCallIsGivenBack) {
+  const std::vector<uint8_t*> all = TakeAll();
+  for (uint8_t* data : all) data[5] = 42;
+  EXPECT_EQ(buffers_->TrimIdle(), 0u) << "none is free";
+  CompletedBuffer read;
+  for (uint8_t* data : all) {
+    ASSERT_TRUE(buffers_->Complete({data, 1, nullptr, 0}));
+    ASSERT_TRUE(buffers_->NextCompleted(&read));
+    buffers_->Release(data);
+  }
+  EXPECT_EQ(buffers_->TrimIdle(), 0u) << "all of them have just been needed";
+  // The last that came back is used again, the others have been idle since; half of them stay.
+  uint8_t* used = Take();
+  EXPECT_EQ(used, all.back());
+  ASSERT_TRUE(buffers_->Complete({used, 1, nullptr, 0}));
+  ASSERT_TRUE(buffers_->NextCompleted(&read));
+  buffers_->Release(used);
+  EXPECT_EQ(buffers_->TrimIdle(), 2u);
+  EXPECT_EQ(used[5], 42);
+  EXPECT_EQ(std::count_if(all.begin(), all.end(), [](const uint8_t* data) { return data[5] == 0; }), 2);
+  EXPECT_EQ(buffers_->TrimIdle(), 2u) << "now these have been idle, too";
+  EXPECT_EQ(buffers_->TrimIdle(), 0u) << "nothing is behind any of them";
+  EXPECT_EQ(TakeAll().size(), kBuffers) << "each is still there, once";
+}
+
+TEST_F(ActivityBuffersTest, TrimmingBesideThreadsThatTakeLosesNothing) {
+  constexpr int kThreads = 2;
+  constexpr uint64_t kTaken = 3'000;
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> taken{0};
+  std::atomic<uint64_t> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      while (!stop.load()) {
+        uint8_t* data = Take();
+        if (data == nullptr) {
+          std::this_thread::yield();
+          continue;
+        }
+        // Now and then more are needed than usually.
+        uint8_t* second = taken.fetch_add(1) % 64 == 0 ? Take() : nullptr;
+        if (second != nullptr) (void)buffers_->Complete({second, 1, nullptr, 0});
+        data[9] = 7;
+        std::this_thread::yield();
+        if (data[9] != 7) wrong.fetch_add(1);
+        (void)buffers_->Complete({data, 1, nullptr, 0});
+      }
+    });
+  }
+  CompletedBuffer read;
+  uint64_t trimmed = 0;
+  while (taken.load() < kTaken || (trimmed == 0 && taken.load() < 1'000 * kTaken)) {
+    // The lock is not fair: who never lets go of it would have the others give up.
+    std::this_thread::yield();
+    trimmed += buffers_->TrimIdle();
+    while (buffers_->NextCompleted(&read)) buffers_->Release(read.data);
+  }
+  stop.store(true);
+  for (std::thread& thread : threads) thread.join();
+  while (buffers_->NextCompleted(&read)) buffers_->Release(read.data);
+  EXPECT_GT(trimmed, 0u);
+  EXPECT_EQ(wrong.load(), 0u) << "what was written to a lent buffer is gone";
+  EXPECT_EQ(TakeAll().size(), kBuffers);
+}
+
 TEST_F(ActivityBuffersTest, ThreadsThatTakeAndCompleteLoseNoBuffer) {
   constexpr int kThreads = 3;
   constexpr uint64_t kRounds = 20'000;
