@@ -48,8 +48,8 @@ class MeddlerTest : public CaptureTest {
     const TraceView trace = ReadTrace(File("trace.pb"));
     EXPECT_EQ(trace.cut_bytes, 0u) << n;
     const bool told = trace.Stat(v1::STAT_BOUNDARY_EXCEPTIONS) != 0 || !trace.Complaints().empty();
-    if (trace.exists && !told) {
-      ASSERT_TRUE(trace.trailer.has_value()) << n;
+    // Without its end a trace is reported as cut.
+    if (trace.trailer.has_value() && !told) {
       EXPECT_EQ(trace.launches.size(), trace.Stat(v1::STAT_LAUNCHES_SEEN)) << n;
       EXPECT_EQ(trace.kernels.size(), trace.Stat(v1::STAT_KERNEL_RECORDS)) << n;
     }
@@ -106,7 +106,8 @@ TEST_P(FailingMemory, OneAllocationAfterAnotherIsRefusedAndTheProgramIsTheSame) 
     if (HasFailure()) return;
   }
   EXPECT_THAT(refused, Gt(program.dense / 2));
-  std::fprintf(stderr, "told %d untold %d\n", (int)told_by_log_, (int)untold_);
+  EXPECT_THAT(told_by_log_, Gt(0u));
+  EXPECT_LT(untold_, 50u) << "settings take no more allocations than that";
 }
 
 TEST_P(FailingMemory, FromSomeAllocationOnAllAreRefused) {
