@@ -181,6 +181,12 @@ struct ProvenanceSection {
   std::string cuda_driver_api_version;
   std::string cupti_version;
   std::string cupti_path;
+  // Known faults of that CUPTI, a sentence each; `acted_on`: gpuexec switched something off or did it otherwise.
+  struct CuptiFault {
+    std::string text;
+    bool acted_on = false;
+  };
+  std::vector<CuptiFault> cupti_faults;
   std::string libcuda_path;
   uint64_t kernel_record_version = 0;
   std::string kernel_release;

@@ -38,6 +38,11 @@ void FillTrace(const ProcessSection& process, pb::ReportTrace* message) {
   message->set_cuda_driver_api_version(p.cuda_driver_api_version);
   message->set_cupti_version(p.cupti_version);
   message->set_cupti_path(p.cupti_path);
+  for (const ProvenanceSection::CuptiFault& fault : p.cupti_faults) {
+    pb::ReportCuptiFault* to = message->add_cupti_fault();
+    to->set_text(fault.text);
+    to->set_acted_on(fault.acted_on);
+  }
   message->set_libcuda_path(p.libcuda_path);
   message->set_kernel_record_version(p.kernel_record_version);
   message->set_kernel_release(p.kernel_release);

@@ -4,10 +4,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "analysis/printable.h"
 #include "analysis/report_sections.h"
+#include "google/protobuf/descriptor.h"
+#include "gpuexec/v1/cupti_traps.pb.h"
 
 namespace gx::analysis {
 namespace pb = gpuexec::v1;
@@ -49,6 +52,21 @@ std::vector<std::pair<std::string, std::string>> Settings(const google::protobuf
     settings.emplace_back(Printable(setting.name()), Printable(setting.value()));
   }
   return settings;
+}
+
+// Repeated and unknown values, of a later version or a damaged file, are left out.
+std::vector<ProvenanceSection::CuptiFault> CuptiFaults(const pb::Header& header) {
+  std::vector<ProvenanceSection::CuptiFault> faults;
+  const google::protobuf::EnumDescriptor* traps = pb::CuptiTrap_descriptor();
+  for (int i = 0; i < traps->value_count(); ++i) {
+    const google::protobuf::EnumValueDescriptor& value = *traps->value(i);
+    const auto number = static_cast<uint64_t>(value.number());
+    if (!value.options().HasExtension(pb::trap) || !absl::c_linear_search(header.cupti_trap(), number)) continue;
+    const pb::CuptiTrapRow& row = value.options().GetExtension(pb::trap);
+    faults.push_back({absl::StrCat(row.fault(), "; ", row.here(), " (", row.source(), ")"),
+                      row.avoidance() != pb::CUPTI_AVOIDANCE_UNSPECIFIED});
+  }
+  return faults;
 }
 
 }  // namespace
@@ -94,6 +112,7 @@ ProvenanceSection BuildProvenance(const TraceModel& model) {
   section.cuda_driver_api_version = CudaVersion(header.cuda_driver_api_version());
   section.cupti_version = CuptiVersion(header.cupti_api_version());
   section.cupti_path = Printable(header.cupti_path());
+  section.cupti_faults = CuptiFaults(header);
   section.libcuda_path = Printable(header.libcuda_path());
   section.kernel_record_version = header.kernel_record_version();
   section.kernel_release = Printable(header.kernel_release());

@@ -217,6 +217,9 @@ void WriteProvenance(const ProcessSection& process, bool wide, TextWriter* out) 
                    p.cupti_version.empty() ? "unknown" : p.cupti_version,
                    p.kernel_record_version > 0 ? absl::StrCat(", kernel record version ", p.kernel_record_version) : "",
                    p.cupti_path.empty() ? "" : absl::StrCat(", ", p.cupti_path)));
+    for (const ProvenanceSection::CuptiFault& fault : p.cupti_faults) {
+      if (fault.acted_on || wide) out->WrappedField("fault of CUPTI", fault.text);
+    }
     if (wide) out->Field("settings", SettingsText(p.configuration));
   }
   out->Field("kernel clock",

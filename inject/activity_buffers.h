@@ -50,6 +50,12 @@ class ActivityBuffers {
 
   // Buffers that CUPTI holds now.
   uint32_t lent() const noexcept { return lent_.load(std::memory_order_relaxed); }
+  // [MT] Rounds of asking CUPTI for them that have returned well, or had nothing to ask for.
+  void NoteFlushed() noexcept { flush_count_.fetch_add(1, std::memory_order_relaxed); }
+  uint64_t flush_count() const noexcept { return flush_count_.load(std::memory_order_relaxed); }
+  // [MT] The device was idle before the last such round: every record has been asked for.
+  void NoteAllEnded() noexcept { all_ended_.store(true, std::memory_order_release); }
+  bool all_ended() const noexcept { return all_ended_.load(std::memory_order_acquire); }
   // Signalled at every completion.
   Pulse& completed() noexcept { return completed_; }
 
@@ -71,6 +77,8 @@ class ActivityBuffers {
   uint32_t queue_begin_ = 0;
   uint32_t queue_size_ = 0;
   std::atomic<uint32_t> lent_{0};
+  std::atomic<uint64_t> flush_count_{0};
+  std::atomic<bool> all_ended_{false};
   std::atomic<uint32_t> reserve_used_{0};
   Pulse completed_;
 };

@@ -344,6 +344,15 @@ CounterAccessRecord MakeCuptiTooOld(uint64_t device_id, std::string_view version
                      "libcupti.so");
 }
 
+CounterAccessRecord MakeCuptiFaulty(uint64_t device_id, std::string_view version_text, std::string_view cupti_path,
+                                    uint64_t monotonic_ns) {
+  return Refused(
+      device_id, CounterAccessState::kNoLibrary, monotonic_ns,
+      Lost(device_id) + "CUPTI " + std::string(version_text) + " at " + std::string(cupti_path) +
+          " may deadlock where their windows switch kernel records off (release notes of 13.0 update 1); set "
+          "GPUEXEC_CUPTI to the path of a later libcupti.so, 13.0.1 to 13.x");
+}
+
 CounterAccessRecord MakeNoLibrary(uint64_t device_id, std::string_view problem, uint64_t monotonic_ns) {
   return Refused(device_id, CounterAccessState::kNoLibrary, monotonic_ns,
                  Lost(device_id) + std::string(problem) +

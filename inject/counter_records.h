@@ -77,6 +77,9 @@ CounterAccessRecord MakeCounterAccess(uint64_t device_id, const CounterCall& cal
 inline constexpr uint32_t kMinCounterCuptiVersion = 130000;
 CounterAccessRecord MakeCuptiTooOld(uint64_t device_id, std::string_view version_text, std::string_view cupti_path,
                                     uint64_t monotonic_ns);
+// Likewise of a version with a fault that windows of counters would meet (cupti_traps.h).
+CounterAccessRecord MakeCuptiFaulty(uint64_t device_id, std::string_view version_text, std::string_view cupti_path,
+                                    uint64_t monotonic_ns);
 // `problem`: one sentence without its full stop, which says what is missing.
 CounterAccessRecord MakeNoLibrary(uint64_t device_id, std::string_view problem, uint64_t monotonic_ns);
 // `why`: what the device is or how it is shared ("MIG", "vGPU"); "": CUPTI did not say.

@@ -16,7 +16,11 @@ constexpr uint32_t kFlushForced = CUPTI_ACTIVITY_FLAG_FLUSH_FORCED;
 }  // namespace
 
 void Flusher::Flush(uint32_t flag) noexcept {
-  if (parts_.cupti->cuptiActivityFlushAll(flag) != CUPTI_SUCCESS) Stats().Add(StatId::kCuptiErrors);
+  if (parts_.cupti->cuptiActivityFlushAll(flag) != CUPTI_SUCCESS) {
+    Stats().Add(StatId::kCuptiErrors);
+  } else {
+    parts_.buffers->NoteFlushed();
+  }
 }
 
 bool Flusher::KernelsOwed() const noexcept {
@@ -54,7 +58,11 @@ void Flusher::Run() {
     if (now_ns >= next_flush_ns) {
       // Only where CUPTI holds a buffer: a flush in a process that never used the device has been seen to hang
       // (HPCToolkit/hpctoolkit#295).
-      if (parts_.buffers->lent() != 0) Flush(kFlushCompleted);
+      if (parts_.buffers->lent() != 0) {
+        Flush(kFlushCompleted);
+      } else {
+        parts_.buffers->NoteFlushed();
+      }
       next_flush_ns = now_ns + kFlushPeriodNs;
     }
     const Config& config = *parts_.config;
@@ -63,6 +71,7 @@ void Flusher::Run() {
     if (started_ && !duration_over_ && config.duration_ns != 0) wait_ns = std::min<uint64_t>(wait_ns, 10'000'000);
     wake_.WaitFor(seen, wait_ns);
   }
+  bool waited = false;
   if (parts_.buffers->lent() != 0) {
     Flush(kFlushCompleted);
     // Give the writer a moment to count what came: then a program that has synchronised, as most have, owes nothing and
@@ -71,12 +80,16 @@ void Flusher::Run() {
     if (KernelsOwed() && !give_up_.load(std::memory_order_acquire) && parts_.cuda->cuCtxSynchronize != nullptr &&
         parts_.cuda->cuCtxPushCurrent_v2 != nullptr && parts_.cuda->cuCtxPopCurrent_v2 != nullptr) {
       // A kernel that never ends keeps us here; the ending thread has a deadline and goes on without us.
-      parts_.contexts->ForEach([this](void* context) {
+      waited = true;
+      parts_.contexts->ForEach([this, &waited](void* context) {
         if (give_up_.load(std::memory_order_acquire)) return;
         // A thread that destroys a context now shuts the gate first, and waits for us for a bounded time.
-        if (!parts_.gate->Enter()) return;
+        if (!parts_.gate->Enter()) {
+          waited = false;
+          return;
+        }
         if (parts_.cuda->cuCtxPushCurrent_v2(static_cast<CUcontext>(context)) == CUDA_SUCCESS) {
-          (void)parts_.cuda->cuCtxSynchronize();
+          waited = parts_.cuda->cuCtxSynchronize() == CUDA_SUCCESS && waited;
           CUcontext popped = nullptr;
           (void)parts_.cuda->cuCtxPopCurrent_v2(&popped);
         }
@@ -85,11 +98,13 @@ void Flusher::Run() {
     }
   }
   device_idle_.store(true, std::memory_order_release);
-  if (!give_up_.load(std::memory_order_acquire)) ForcedFlush();
+  if (give_up_.load(std::memory_order_acquire)) return;
+  ForcedFlush(waited);
 }
 
-void Flusher::ForcedFlush() noexcept {
+void Flusher::ForcedFlush(bool all_ended) noexcept {
   if (parts_.buffers->lent() != 0) Flush(kFlushForced);
+  if (all_ended) parts_.buffers->NoteAllEnded();
   flushed_.store(true, std::memory_order_release);
 }
 

@@ -43,8 +43,9 @@ class Flusher {
   bool flushed() const noexcept { return flushed_.load(std::memory_order_acquire); }
   // [MT] The wait for the device ran out: do not wait for it, flush what there is.
   void StopWaiting() noexcept;
-  // The forced flush, also when the thread still waits for the device: called by the ending thread then.
-  void ForcedFlush() noexcept;
+  // The forced flush, also when the thread still waits for the device: called by the ending thread then. `all_ended`:
+  // the device is known to be idle.
+  void ForcedFlush(bool all_ended = false) noexcept;
 
  private:
   void Flush(uint32_t flag) noexcept;

@@ -111,6 +111,41 @@ int Visit(dl_phdr_info* info, size_t, void* user) {
   return 0;
 }
 
+bool Imports(const DynamicTables& tables, const ElfW(Rela) * table, size_t bytes, const char* symbol) noexcept {
+  if (table == nullptr) return false;
+  for (size_t i = 0; i < bytes / sizeof(ElfW(Rela)); ++i) {
+    const auto type = static_cast<uint32_t>(ELF64_R_TYPE(table[i].r_info));
+    if (type != kJumpSlot && type != kGlobalData) continue;
+    const ElfW(Sym)& imported = tables.symbols[ELF64_R_SYM(table[i].r_info)];
+    if (imported.st_shndx == SHN_UNDEF && std::strcmp(tables.strings + imported.st_name, symbol) == 0) return true;
+  }
+  return false;
+}
+
+struct ImporterSearch {
+  const char* symbol;
+  std::vector<std::string>* found;
+};
+
+// The loader's own frames are above: nothing is thrown through them.
+int VisitImporter(dl_phdr_info* info, size_t, void* user) noexcept {
+  const auto* search = static_cast<const ImporterSearch*>(user);
+  const bool is_program = info->dlpi_name == nullptr || info->dlpi_name[0] == '\0';
+  if (!is_program && IsNvidiaOwn(info->dlpi_name)) return 0;
+  const DynamicTables tables = ReadDynamic(*info);
+  if (tables.symbols == nullptr || tables.strings == nullptr) return 0;
+  if (!Imports(tables, tables.plt, tables.plt_bytes, search->symbol) &&
+      !Imports(tables, tables.relocations, tables.relocations_bytes, search->symbol)) {
+    return 0;
+  }
+  try {
+    search->found->emplace_back(is_program ? "the program itself" : info->dlpi_name);
+  } catch (...) {
+    return 1;
+  }
+  return 0;
+}
+
 int CountObjects(dl_phdr_info* info, size_t, void* user) {
   *static_cast<uint64_t*>(user) = info->dlpi_adds;
   return 1;
@@ -122,6 +157,13 @@ uint32_t RedirectImports(const char* symbol, void* replacement) noexcept {
   Redirection redirection{symbol, replacement, 0};
   dl_iterate_phdr(Visit, &redirection);
   return redirection.changed;
+}
+
+std::vector<std::string> ImportersOf(const char* symbol) {
+  std::vector<std::string> found;
+  ImporterSearch search{symbol, &found};
+  dl_iterate_phdr(VisitImporter, &search);
+  return found;
 }
 
 uint64_t LoadedObjectsCount() noexcept {

@@ -41,6 +41,8 @@ struct HeaderRecord {
   uint64_t cuda_driver_api_version = 0;
   std::string driver_version;
   uint64_t cupti_api_version = 0;
+  // Values of gpuexec.v1.CuptiTrap.
+  std::vector<uint32_t> cupti_traps;
   std::string cupti_path;
   std::string libcuda_path;
   uint64_t kernel_record_version = 0;
@@ -169,6 +171,15 @@ struct WindowRecord {
   uint64_t begin_monotonic_ns = 0;
   std::optional<uint64_t> end_monotonic_ns;
   uint64_t switch_cost_ns = 0;
+};
+
+// Kernel records did not come although kernels had ended (record_watch.h).
+struct RecordGapRecord {
+  uint64_t gap_id = 0;
+  uint64_t begin_monotonic_ns = 0;
+  std::optional<uint64_t> end_monotonic_ns;
+  uint64_t kernel_count = 0;
+  std::vector<std::string> clients;
 };
 
 struct LaunchRecord {

@@ -11,6 +11,7 @@
 #include "inject/context_idle.h"
 #include "inject/counter_records.h"
 #include "inject/cupti_params.h"
+#include "inject/cupti_traps.h"
 #include "inject/device_peaks.h"
 #include "inject/keep_alive.h"
 #include "inject/log.h"
@@ -518,6 +519,14 @@ std::optional<bool> Sampler::Prepare(uint32_t device_id) {
   if (parts_.cupti->version < kMinCounterCuptiVersion) {
     CounterAccessRecord access =
         MakeCuptiTooOld(device_id, CuptiVersionText(parts_.cupti->version), parts_.cupti->path, MonotonicNs());
+    Stats().Add(StatId::kCounterUnsupported);
+    Log("%s", access.text.c_str());
+    parts_.writer->PostCounters(std::move(access));
+    return false;
+  }
+  if (Avoids(parts_.cupti->version, CuptiAvoidance::kCounters)) {
+    CounterAccessRecord access =
+        MakeCuptiFaulty(device_id, CuptiVersionText(parts_.cupti->version), parts_.cupti->path, MonotonicNs());
     Stats().Add(StatId::kCounterUnsupported);
     Log("%s", access.text.c_str());
     parts_.writer->PostCounters(std::move(access));

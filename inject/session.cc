@@ -25,6 +25,7 @@
 #include "inject/counter_records.h"
 #include "inject/cuda_api.h"
 #include "inject/cupti_api.h"
+#include "inject/cupti_traps.h"
 #include "inject/dynamic_library.h"
 #include "inject/exit_order.h"
 #include "inject/flusher.h"
@@ -230,6 +231,7 @@ HeaderRecord MakeHeader(const Session& session) {
     header.cuda_driver_api_version = static_cast<uint64_t>(driver_api_version);
   }
   header.cupti_api_version = session.cupti.version;
+  header.cupti_traps = CuptiTrapsOf(session.cupti.version);
   header.cupti_path = session.cupti.path;
   header.libcuda_path = session.cuda.path;
   header.kernel_record_version = session.cupti.version == 0 ? 0 : KernelRecordVersion(session.cupti.version);
@@ -243,11 +245,8 @@ void CUPTIAPI BufferRequested(uint8_t** buffer, size_t* size, size_t* max_record
   *max_records = 0;
   Guarded([&] {
     Session& session = GetSession();
-    // Before CUPTI 12.9 a null buffer crashes CUPTI (release notes of 12.9; pytorch/kineto#1534): then the oldest
-    // unread buffer is given up instead. Version 27 is 12.9.
-    constexpr uint32_t kNullBufferAllowed = 27;
     CompletedBuffer discarded;
-    *buffer = session.buffers.Take(session.cupti.version < kNullBufferAllowed, &discarded);
+    *buffer = session.buffers.Take(Avoids(session.cupti.version, CuptiAvoidance::kNullBuffers), &discarded);
     if (discarded.data != nullptr) {
       size_t count = 0;
       CUpti_Activity* record = nullptr;

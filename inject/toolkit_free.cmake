@@ -20,6 +20,7 @@ add_library(gx_inject_base STATIC
   "${CMAKE_CURRENT_LIST_DIR}/nearest_name.cc"
   "${CMAKE_CURRENT_LIST_DIR}/path_name.cc"
   "${CMAKE_CURRENT_LIST_DIR}/range_verdict.cc"
+  "${CMAKE_CURRENT_LIST_DIR}/record_watch.cc"
   "${CMAKE_CURRENT_LIST_DIR}/replay_decision.cc"
   "${CMAKE_CURRENT_LIST_DIR}/replay_memory.cc"
   "${CMAKE_CURRENT_LIST_DIR}/sample_join.cc"

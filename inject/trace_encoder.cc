@@ -676,6 +676,7 @@ void TraceEncoder::SetHeader(const HeaderRecord& header) {
     AddBytes(message, f::kKernelRelease, header.kernel_release);
     AddBytes(message, f::kMachine, header.machine);
     AddMessage(message, f::kStart, [&](Writer& start) { FillClockPair(start, header.start); });
+    for (const uint32_t trap : header.cupti_traps) message.add_uint64(f::kCuptiTrap, trap);
   });
 }
 
@@ -878,6 +879,17 @@ void TraceEncoder::AddWindow(const WindowRecord& window) {
     AddUnsigned(message, f::kBeginMonotonicNs, window.begin_monotonic_ns);
     AddOptional(message, f::kEndMonotonicNs, window.end_monotonic_ns);
     AddUnsigned(message, f::kSwitchCostNs, window.switch_cost_ns);
+  });
+}
+
+void TraceEncoder::AddRecordGap(const RecordGapRecord& gap) {
+  namespace f = fields::RecordGap;
+  AddMessage(impl_->definitions, fields::Packet::kRecordGap, [&](Writer& message) {
+    AddUnsigned(message, f::kGapId, gap.gap_id);
+    AddUnsigned(message, f::kBeginMonotonicNs, gap.begin_monotonic_ns);
+    AddOptional(message, f::kEndMonotonicNs, gap.end_monotonic_ns);
+    AddUnsigned(message, f::kKernelCount, gap.kernel_count);
+    for (const std::string& client : gap.clients) AddElement(message, f::kClient, client);
   });
 }
 

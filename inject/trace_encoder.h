@@ -47,6 +47,7 @@ class TraceEncoder {
   void AddGraphNode(const GraphNodeRecord& node);
   void AddGraphExec(const GraphExecRecord& exec);
   void AddWindow(const WindowRecord& window);
+  void AddRecordGap(const RecordGapRecord& gap);
   void AddCounterGroup(const CounterGroupRecord& group);
   void AddCounterPlan(const CounterPlanRecord& plan);
   void AddCounterSession(const CounterSessionRecord& session);

@@ -6,6 +6,7 @@
 
 #include "inject/boundary.h"
 #include "inject/clock.h"
+#include "inject/import_patch.h"
 #include "inject/log.h"
 #include "inject/nvtx_handler.h"
 
@@ -38,6 +39,17 @@ uint64_t SumWithoutBytesWritten(const SelfStats& stats) {
     if (id != static_cast<uint32_t>(StatId::kBytesWritten)) sum += stats.Get(static_cast<StatId>(id));
   }
   return sum;
+}
+
+// What is known to be lost by other reasons: then records that do not come are no riddle.
+uint64_t KnownLosses() noexcept {
+  uint64_t count = 0;
+  for (const StatId stat : {StatId::kActivityKindsRefused, StatId::kBuffersRefused, StatId::kRecordsDroppedByCupti,
+                            StatId::kRecordsDiscarded, StatId::kFinalFlushTimedOut, StatId::kLaunchesInFlightAtExit,
+                            StatId::kCuptiErrors}) {
+    count += Stats().Get(stat);
+  }
+  return count;
 }
 
 template <typename Event>
@@ -137,6 +149,7 @@ void Writer::Run() {
     DrainCounters();
     CountNewExecs();
     DrainBuffers();
+    if (!finish) WatchRecords(false);
     std::vector<NewFunction> new_functions = interner_.TakeNewFunctions();
     for (const NewFunction& function : new_functions) {
       if (parts_.functions->Get(function.function_index).name == nullptr) {
@@ -163,6 +176,7 @@ void Writer::Run() {
     }
     parts_.queues->half_full().WaitFor(seen, kIdleWaitNs);
   }
+  WatchRecords(true);
   samples_.EndAll();
   CountLostSamples();
   for (const WindowClocksRecord& clocks : window_clocks_.TakeAll()) encoder_.AddWindowClocks(clocks);
@@ -388,7 +402,7 @@ void Writer::OnEvent(uint32_t thread_id, EventType type, const uint8_t* data, ui
       break;
     case EventType::kSynchronization: {
       SynchronizationEvent event;
-      if (ReadEvent(data, bytes, &event)) OnSynchronization(event);
+      if (ReadEvent(data, bytes, &event)) OnSynchronization(thread_id, event);
       break;
     }
     case EventType::kSkip:
@@ -403,6 +417,7 @@ void Writer::OnLaunch(uint32_t thread_id, const LaunchEvent& event) {
       interner_.Signature(event.parameters, DeviceOf(event.context_id), false, event.context_id);
   if (event.result == 0 && window_kinds_.Find(event.window_id) != WindowKind::kCounters) {
     kernels_expected_.fetch_add(1, std::memory_order_relaxed);
+    record_watch_.OnLaunch(thread_id, event.context_id, event.stream_id, event.enter_monotonic_ns, 1);
   }
   LaunchRecord record = MakeLaunch(thread_id, event, TrackOf(event.context_id, event.stream_id));
   record.signature_iid = signature_iid;
@@ -421,7 +436,9 @@ void Writer::OnGraphLaunch(uint32_t thread_id, const GraphLaunchEvent& event) {
   uint64_t launch_number = 0;
   if (event.result == 0) {
     if (window_kinds_.Find(event.window_id) != WindowKind::kCounters) {
-      kernels_expected_.fetch_add(graph_nodes_.KernelsOf(event.graph_exec_id), std::memory_order_relaxed);
+      const uint64_t kernel_count = graph_nodes_.KernelsOf(event.graph_exec_id);
+      kernels_expected_.fetch_add(kernel_count, std::memory_order_relaxed);
+      record_watch_.OnLaunch(thread_id, event.context_id, event.stream_id, event.enter_monotonic_ns, kernel_count);
     }
     if (event.graph_exec_id != 0) launch_number = ++launches_of_graph_[event.graph_exec_id];
   }
@@ -660,6 +677,7 @@ void Writer::OnKernel(const KernelActivity& kernel) {
   work_seen_ = true;
   Stats().Add(StatId::kKernelRecords);
   kernels_received_.fetch_add(1, std::memory_order_relaxed);
+  record_watch_.OnKernel();
   KernelRecord record;
   record.start_ns = kernel.start_ns;
   record.end_ns = kernel.end_ns;
@@ -709,7 +727,32 @@ void Writer::OnMemory(const MemoryActivity& memory) {
   encoder_.AddMemory(record);
 }
 
-void Writer::OnSynchronization(const SynchronizationEvent& event) {
+void Writer::WatchRecords(bool at_end) {
+  if (!decoder_ || !parts_.config->timing) return;
+  const uint64_t losses = KnownLosses();
+  std::optional<RecordGapRecord> gap = at_end
+                                           ? record_watch_.JudgeAtEnd(parts_.buffers->all_ended(), losses)
+                                           : record_watch_.Judge(MonotonicNs(), parts_.buffers->flush_count(), losses);
+  if (!gap) return;
+  if (!gap->end_monotonic_ns && gap->gap_id != last_gap_id_) {
+    last_gap_id_ = gap->gap_id;
+    Stats().Add(StatId::kRecordGaps);
+    gap->clients = ImportersOf("cuptiActivityRegisterCallbacks");
+    const std::string text = DescribeRecordGap(*gap);
+    Log("%s", text.c_str());
+    encoder_.AddDiagnostic(StatId::kRecordGaps, text);
+  } else if (gap->end_monotonic_ns) {
+    Log("%s", DescribeRecordGap(*gap).c_str());
+  }
+  encoder_.AddRecordGap(*gap);
+}
+
+void Writer::OnSynchronization(uint32_t thread_id, const SynchronizationEvent& event) {
+  if (event.type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE ||
+      event.type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE) {
+    record_watch_.OnWait(thread_id, event.context_id, event.stream_id,
+                         event.type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE);
+  }
   if (SummariesOnly()) {
     Stats().Add(StatId::kRecordsSummarised);
     return;

@@ -27,6 +27,7 @@
 #include "inject/nvml_sampler.h"
 #include "inject/prober.h"
 #include "inject/sample_join.h"
+#include "inject/record_watch.h"
 #include "inject/sampling_deny_list.h"
 #include "inject/sampling_needs.h"
 #include "inject/thread_queue.h"
@@ -118,7 +119,8 @@ class Writer final : private ActivityVisitor {
   void OnEvent(uint32_t thread_id, EventType type, const uint8_t* data, uint32_t bytes);
   void OnLaunch(uint32_t thread_id, const LaunchEvent& event);
   void OnGraphLaunch(uint32_t thread_id, const GraphLaunchEvent& event);
-  void OnSynchronization(const SynchronizationEvent& event);
+  void OnSynchronization(uint32_t thread_id, const SynchronizationEvent& event);
+  void WatchRecords(bool at_end);
   void OnGraphNode(uint32_t thread_id, const GraphNodeEvent& event);
   void OnGraphDestroyed(uint32_t graph_id);
   void CountNewExecs();
@@ -172,6 +174,8 @@ class Writer final : private ActivityVisitor {
 
   std::atomic<uint64_t> kernels_expected_{0};
   std::atomic<uint64_t> kernels_received_{0};
+  RecordWatch record_watch_;
+  uint64_t last_gap_id_ = 0;
   GraphNodes graph_nodes_;
   std::vector<GraphExecRecord> new_execs_;  // To be counted once every queue has been read.
 

@@ -1,8 +1,9 @@
 // Writes gpuexec/trace_fields.h: the field numbers and enums of gpuexec.v1 as plain C++ constants, so that the
 // injection library can encode a trace without libprotobuf. Runs on the build host only.
 //
-//   gen_trace_fields DESCRIPTOR_SET OUTPUT_HEADER
+//   gen_trace_fields DESCRIPTOR_SET OUTPUT_HEADER TRAPS_HEADER
 //
+// TRAPS_HEADER receives the rows of cupti_traps.proto that a program needs to decide, without their texts.
 // For a message M: namespace M { inline constexpr uint32_t kFieldName = N; } (nested messages: Outer_Inner).
 // For an enum E: enum class E : uint32_t { kValueName = N } without the common prefix of its values, and kEMax.
 #include <google/protobuf/descriptor.pb.h>
@@ -13,6 +14,8 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+
+#include "gpuexec/v1/cupti_traps.pb.h"
 
 namespace {
 
@@ -71,11 +74,37 @@ void WriteMessage(const std::string& outer, const google::protobuf::DescriptorPr
   for (const auto& nested : type.nested_type()) WriteMessage(name + "_", nested, out);
 }
 
+bool WriteFile(const char* path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  return static_cast<bool>(file);
+}
+
+std::string TrapRows() {
+  std::string out =
+      "// Generated from proto/gpuexec/v1/cupti_traps.proto by gen_trace_fields. Do not edit.\n"
+      "#ifndef GPUEXEC_CUPTI_TRAP_ROWS_H_\n#define GPUEXEC_CUPTI_TRAP_ROWS_H_\n\n#include <cstdint>\n\n"
+      "#include \"gpuexec/trace_fields.h\"\n\nnamespace gx::fields {\n\n"
+      "struct CuptiVersionTrap {\n  uint32_t trap;\n  uint32_t first_version;\n  uint32_t last_version;\n"
+      "  CuptiAvoidance avoidance;\n};\n\ninline constexpr CuptiVersionTrap kCuptiTrapRows[] = {\n";
+  const google::protobuf::EnumDescriptor* traps = gpuexec::v1::CuptiTrap_descriptor();
+  for (int i = 0; i < traps->value_count(); ++i) {
+    const google::protobuf::EnumValueDescriptor& value = *traps->value(i);
+    if (!value.options().HasExtension(gpuexec::v1::trap)) continue;
+    const gpuexec::v1::CuptiTrapRow& row = value.options().GetExtension(gpuexec::v1::trap);
+    out += "    {" + std::to_string(value.number()) + ", " + std::to_string(row.first_version()) + ", " +
+           std::to_string(row.last_version()) + ", static_cast<CuptiAvoidance>(" + std::to_string(row.avoidance()) +
+           ")},  // " + value.name() + "\n";
+  }
+  return out + "};\n\n}  // namespace gx::fields\n\n#endif  // GPUEXEC_CUPTI_TRAP_ROWS_H_\n";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: %s DESCRIPTOR_SET OUTPUT_HEADER\n", argv[0]);
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: %s DESCRIPTOR_SET OUTPUT_HEADER TRAPS_HEADER\n", argv[0]);
     return 2;
   }
   google::protobuf::FileDescriptorSet set;
@@ -94,11 +123,10 @@ int main(int argc, char** argv) {
     for (const auto& type : file.message_type()) WriteMessage("", type, out);
   }
   out += "}  // namespace gx::fields\n\n#endif  // GPUEXEC_TRACE_FIELDS_H_\n";
-  std::ofstream header(argv[2], std::ios::binary | std::ios::trunc);
-  header << out;
-  header.close();
-  if (!header) {
-    std::fprintf(stderr, "%s: %s: cannot write it\n", argv[0], argv[2]);
+  const std::string texts[] = {out, TrapRows()};
+  for (int i = 0; i < 2; ++i) {
+    if (WriteFile(argv[2 + i], texts[i])) continue;
+    std::fprintf(stderr, "%s: %s: cannot write it\n", argv[0], argv[2 + i]);
     return 1;
   }
   return 0;

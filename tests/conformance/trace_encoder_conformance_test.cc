@@ -258,6 +258,10 @@ void AddProcess(Values& values, TraceEncoder* encoder, v1::Packet* expected) {
   message->set_driver_version(header.driver_version = values.String());
   message->set_cupti_api_version(header.cupti_api_version = values.Unsigned());
   message->set_cupti_path(header.cupti_path = values.String());
+  for (uint32_t trap = 1; trap <= 3; ++trap) {
+    header.cupti_traps.push_back(trap);
+    message->add_cupti_trap(trap);
+  }
   message->set_libcuda_path(header.libcuda_path = values.String());
   message->set_kernel_record_version(header.kernel_record_version = values.Unsigned());
   message->set_kernel_release(header.kernel_release = values.String());

@@ -2,24 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <map>
 #include <regex>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "tests/contract/named_tests.h"
+
+namespace gx::contract {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
-
-std::string Read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 
 struct Row {
   int number = 0;
@@ -38,29 +32,7 @@ std::vector<Row> Rows(const std::string& text) {
   return rows;
 }
 
-std::vector<std::string> NamedTests(const std::string& cell) {
-  static const std::regex kName(R"(`(\w+\.\w+)`)");
-  std::vector<std::string> names;
-  for (auto match = std::sregex_iterator(cell.begin(), cell.end(), kName); match != std::sregex_iterator(); ++match) {
-    names.push_back((*match)[1]);
-  }
-  return names;
-}
-
-std::set<std::string> AllTests() {
-  static const std::regex kTest(R"(\bTEST(?:_F|_P)?\((\w+),\s*(\w+)\))");
-  std::set<std::string> tests;
-  for (const auto& entry : fs::recursive_directory_iterator(fs::path(GX_SOURCE_DIR) / "tests")) {
-    if (entry.path().extension() != ".cc") continue;
-    const std::string text = Read(entry.path());
-    for (auto match = std::sregex_iterator(text.begin(), text.end(), kTest); match != std::sregex_iterator(); ++match) {
-      tests.insert((*match)[1].str() + "." + (*match)[2].str());
-    }
-  }
-  return tests;
-}
-
-std::vector<Row> FailureLab() { return Rows(Read(fs::path(GX_SOURCE_DIR) / "analysis/README.md")); }
+std::vector<Row> FailureLab() { return Rows(ReadSource("analysis/README.md")); }
 
 TEST(FailureLab, HasAllThirtyFiveInOrder) {
   std::vector<int> expected;
@@ -71,14 +43,16 @@ TEST(FailureLab, HasAllThirtyFiveInOrder) {
 }
 
 TEST(FailureLab, EveryGuardNamesATestThatExistsOrSaysThatThereIsNone) {
-  const std::set<std::string> tests = AllTests();
+  const std::map<std::string, std::string> tests = AllTests();
   std::vector<std::string> problems;
   for (const Row& row : FailureLab()) {
     const std::vector<std::string> named = NamedTests(row.tests);
     if (named.empty() && row.tests.rfind("not caught: ", 0) != 0)
       problems.push_back(std::to_string(row.number) + " names none");
     for (const std::string& name : named) {
-      if (tests.count(name) == 0) problems.push_back(std::to_string(row.number) + ": no test " + name);
+      if (const std::string problem = ProblemOf(name, tests); !problem.empty()) {
+        problems.push_back(std::to_string(row.number) + ": " + problem);
+      }
     }
   }
   EXPECT_THAT(problems, IsEmpty());
@@ -93,3 +67,4 @@ TEST(FailureLabRows, AreReadFromATable) {
 }
 
 }  // namespace
+}  // namespace gx::contract

@@ -37,7 +37,7 @@ TEST(CuptiTraps, EndWithTheReleaseThatMendsThem) {
     int64_t mended;
   };
   for (const Row& row : std::vector<Row>{{"RN 12.9; pytorch/kineto#1534", 26, 27},
-                                         {"RN 13.1", 130000, 130001},
+                                         {"RN 13.1", 130001, 130100},
                                          {"RN 13.0 update 1", 130000, 130001},
                                          {"RN 13.1 update 1", 130100, 130101},
                                          {"RN 13.3, known issues", 130201, 130300},

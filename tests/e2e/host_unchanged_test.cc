@@ -213,6 +213,26 @@ TEST_F(HostUnchanged, AnOutputThatIsAFolderAPipeADeviceOrNowhereIsRefused) {
   std::filesystem::permissions(File("locked"), std::filesystem::perms::owner_all);
 }
 
+// What is opened first gets the number of what was closed: it must not be the trace.
+TEST_F(HostUnchanged, ClosedStandardFilesStayClosed) {
+  const auto run = [&](const fakes::Environment& environment) {
+    std::string line;
+    for (const std::string& word :
+         fakes::HostCommand({"launch", "n=50", "exit=9"}, fakes::HostEnvironment(folder().path(), environment))) {
+      line += "'" + word + "' ";
+    }
+    return testing::RunCommand({"/bin/sh", "-c", line + "<&- >&- 2>&-; echo ended with $?"});
+  };
+  const testing::CommandResult bare = run({});
+  const testing::CommandResult with_us = run(Injected());
+  EXPECT_EQ(bare.out, "ended with 9\n");
+  EXPECT_EQ(with_us.out, bare.out);
+  EXPECT_EQ(with_us.err, bare.err);
+  const TraceView trace = ReadTrace(File("trace.pb"));
+  EXPECT_THAT(trace.kernels, SizeIs(50)) << "and no word of the program in between";
+  EXPECT_EQ(trace.cut_bytes, 0u);
+}
+
 TEST_F(HostUnchanged, WithFewDescriptorsTheProgramAndTheTraceAreWhole) {
   const Capture capture = ExpectSame({"launch", "n=100", "file_limit=64"});
   EXPECT_THAT(capture.trace.kernels, SizeIs(100));

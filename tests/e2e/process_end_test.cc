@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
+#include <set>
 #include <string>
 
 #include "tests/e2e/capture.h"
@@ -77,6 +79,29 @@ TEST_F(ProcessEnd, AnAbortIsTheProgramsOwnAndKeepsWhatIsOlderThanASecond) {
   const Capture capture = Run({"launch", "n=1000", "exit=abort", "sleep_ms=3000"});
   EXPECT_EQ(capture.result.signal, SIGABRT);
   EXPECT_EQ(TracedKernels(capture.trace), ToldKernels(capture.log));
+}
+
+// Killed in the middle of its work: what is older than a second is in the file, launches and times.
+TEST_F(ProcessEnd, AProgramThatIsKilledAtWorkLosesNothingOlderThanASecond) {
+  const Capture capture = Run({"launch", "n=3000", "pause_us=1000", "exit=kill", "sync=0"});
+  EXPECT_EQ(capture.result.signal, SIGKILL);
+  uint64_t last_ns = 0;
+  for (const fakes::LogEntry& kernel : capture.log.Of("kernel")) last_ns = std::max(last_ns, kernel.Number("end"));
+  std::set<uint64_t> launches;
+  for (const LaunchRow& launch : capture.trace.launches) launches.insert(launch.record.correlation_id);
+  std::set<uint64_t> kernels;
+  for (const KernelRow& kernel : capture.trace.kernels) kernels.insert(kernel.record.correlation_id);
+  uint64_t older = 0;
+  uint64_t missing = 0;
+  for (const fakes::LogEntry& kernel : capture.log.Of("kernel")) {
+    if (kernel.Number("end") + 1'000'000'000 > last_ns) continue;
+    ++older;
+    const uint64_t id = kernel.Number("correlation");
+    if (!launches.contains(id) || !kernels.contains(id)) ++missing;
+  }
+  EXPECT_GT(older, 1000u) << "the program was too short to show anything";
+  EXPECT_EQ(missing, 0u);
+  EXPECT_EQ(capture.trace.cut_bytes, 0u);
 }
 
 TEST_F(ProcessEnd, AnImmediateSigkillLeavesAFileThatCanBeReadOrNone) {

@@ -90,6 +90,17 @@ TEST_F(SamplingFailures, TheCuptiOfCuda12HasNoCounters) {
   EXPECT_EQ(capture.trace.counter_access[0].state(), v1::CounterAccess::STATE_NO_LIBRARY);
 }
 
+// Switching kernel records off may deadlock there: the fake has it for a violation.
+TEST_F(SamplingFailures, ACuptiThatMayDeadlockWhereWindowsChangeHasNoCounters) {
+  const Capture capture = Sample({"sampled", "ms=500"}, {{"FAKE_CUPTI_VERSION", "130000"}});
+  ExpectWhole(capture);
+  EXPECT_EQ(capture.trace.kernels.size(), capture.trace.launches.size());
+  ASSERT_THAT(capture.trace.counter_access, SizeIs(1));
+  EXPECT_EQ(capture.trace.counter_access[0].state(), v1::CounterAccess::STATE_NO_LIBRARY);
+  EXPECT_THAT(capture.trace.counter_access[0].text(), HasSubstr("CUPTI 13.0.0"));
+  EXPECT_THAT(capture.trace.counter_access[0].text(), HasSubstr("13.0.1"));
+}
+
 // Every function in turn returns CUPTI_ERROR_UNKNOWN, always.
 struct Failing {
   const char* function;

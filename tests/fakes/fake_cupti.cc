@@ -259,6 +259,9 @@ GX_EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
 
 GX_EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   GX_BEGIN_LOGGED("cuptiActivityDisable", static_cast<uint64_t>(kind));
+  if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && GetScenario().cupti_version == 130000) {
+    LogViolation("kernel records are switched off with a CUPTI that may deadlock there");
+  }
   return ActivityEngine::Get().Disable(kind);
 }
 

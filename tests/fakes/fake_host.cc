@@ -356,6 +356,7 @@ int Main(int argc, char** argv) {
       {"profiler", Profiler},
   };
   scenarios.insert(SamplingScenarios().begin(), SamplingScenarios().end());
+  scenarios.insert(ClientScenarios().begin(), ClientScenarios().end());
   scenarios.insert(LifeScenarios().begin(), LifeScenarios().end());
   const auto scenario = argc < 2 ? scenarios.end() : scenarios.find(argv[1]);
   if (scenario == scenarios.end()) {

@@ -55,6 +55,8 @@ CUresult LaunchNth(const Program& program, int i, CUstream stream);
 using Scenarios = std::map<std::string, std::function<void(const Options&)>>;
 // Those of fake_host_sampling.cc.
 const Scenarios& SamplingScenarios();
+// Those of fake_host_clients.cc.
+const Scenarios& ClientScenarios();
 // Those of fake_host_life.cc.
 const Scenarios& LifeScenarios();
 

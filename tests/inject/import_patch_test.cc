@@ -1,10 +1,15 @@
 #include "inject/import_patch.h"
 
 #include <dlfcn.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace gx::inject {
 namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 int Replacement() { return 42; }
 
@@ -44,6 +49,15 @@ TEST_F(ImportPatch, LibrariesOfNvidiaItselfAreLeftAlone) {
   EXPECT_EQ(call_(), 1);
   EXPECT_EQ(RedirectImports("gx_stub_function", reinterpret_cast<void*>(&Replacement)), 0u);
   EXPECT_EQ(call_(), 1);
+}
+
+TEST_F(ImportPatch, WhoImportsAFunctionIsNamedButForLibrariesOfNvidiaItself) {
+  Load(GX_IMPORT_USER);
+  Load(GX_IMPORT_USER_AS_CUPTI);
+  EXPECT_THAT(ImportersOf("gx_stub_function"), ElementsAre(GX_IMPORT_USER));
+  EXPECT_THAT(ImportersOf("gx_call_stub"), IsEmpty()) << "it is exported, not imported";
+  EXPECT_THAT(ImportersOf("gx_no_such_function"), IsEmpty());
+  EXPECT_THAT(ImportersOf("dlopen"), Contains("the program itself"));
 }
 
 TEST(LoadedObjectsCount, StaysWhileNothingIsLoaded) { EXPECT_EQ(LoadedObjectsCount(), LoadedObjectsCount()); }

@@ -1,4 +1,4 @@
-// Known faults of CUPTI releases, as data: which versions, what happens, what gpuexec does about it, who says so.
+// Known faults of CUPTI releases: the rows of proto/gpuexec/v1/cupti_traps.proto.
 // Versions are those of cuptiGetVersion. Pure.
 #ifndef GPUEXEC_TOOLS_DOCTOR_CUPTI_TRAPS_H_
 #define GPUEXEC_TOOLS_DOCTOR_CUPTI_TRAPS_H_
@@ -18,10 +18,10 @@ inline constexpr int64_t kCupti130 = 130000;  // From 13.0 on: major * 10000 + m
 inline constexpr int64_t kCupti140 = 140000;  // The first that is not supported.
 
 struct CuptiTrap {
-  // First and last version that have it. Where the first is not known, kCupti128, the first that gpuexec supports.
+  // First and last version that have it.
   int64_t first;
   int64_t last;
-  // The user has something to do; otherwise gpuexec avoids it, or shows it.
+  // Something is missing because of it that another libcupti would give; otherwise gpuexec avoids it, or shows it.
   bool needs_action;
   absl::string_view fault;
   absl::string_view here;
