@@ -510,6 +510,18 @@ void AddGraphsAndWindows(Values& values, TraceEncoder* encoder, v1::Packet* expe
   }
   window_message->set_switch_cost_ns(window.switch_cost_ns = values.Unsigned());
   encoder->AddWindow(window);
+
+  RecordGapRecord gap;
+  v1::RecordGap* gap_message = expected->add_record_gap();
+  gap_message->set_gap_id(gap.gap_id = values.Unsigned());
+  gap_message->set_begin_monotonic_ns(gap.begin_monotonic_ns = values.Unsigned());
+  if ((gap.end_monotonic_ns = values.MaybeUnsigned())) gap_message->set_end_monotonic_ns(*gap.end_monotonic_ns);
+  gap_message->set_kernel_count(gap.kernel_count = values.Unsigned());
+  for (int i = 0; i < 3; ++i) {
+    gap.clients.push_back(values.String());
+    gap_message->add_client(gap.clients.back());
+  }
+  encoder->AddRecordGap(gap);
 }
 
 void AddCounterPlans(Values& values, TraceEncoder* encoder, v1::Packet* expected) {

@@ -44,6 +44,7 @@ class Builder {
     for (const auto& function : packet.function()) MergeInto(&view_->functions, function.iid(), function);
     for (const auto& signature : packet.signature()) MergeInto(&view_->signatures, signature.iid(), signature);
     for (const auto& exec : packet.graph_exec()) MergeInto(&view_->graph_execs, exec.graph_exec_id(), exec);
+    for (const auto& gap : packet.record_gap()) view_->record_gaps[gap.gap_id()] = gap;
     for (const auto& window : packet.window()) MergeInto(&view_->windows, window.window_id(), window);
     for (const auto& track : packet.track()) MergeInto(&tracks_, track.iid(), track);
     for (const auto& attributes : packet.kernel_attributes()) MergeInto(&attributes_, attributes.iid(), attributes);

@@ -64,6 +64,8 @@ struct TraceView {
   std::map<uint64_t, gpuexec::v1::Signature> signatures;
   std::map<uint64_t, gpuexec::v1::GraphExec> graph_execs;
   std::map<uint64_t, gpuexec::v1::Window> windows;
+  // As defined last.
+  std::map<uint64_t, gpuexec::v1::RecordGap> record_gaps;
   // All definitions, in file order.
   std::vector<gpuexec::v1::GraphNode> graph_nodes;
   std::vector<gpuexec::v1::DeviceSample> device_samples;
