@@ -82,7 +82,7 @@ std::string BlockedSignals() {
 // Tools may be told of each other by their variables; all others are the program's.
 bool IsToolVariable(const std::string& name) {
   return name == "CUDA_INJECTION64_PATH" || name == "NVTX_INJECTION64_PATH" || name == "LD_PRELOAD" ||
-         name.starts_with("GPUEXEC_") || name.starts_with("MEDDLE_");
+         name.starts_with("GPUEXEC_") || name.starts_with("MEDDLE_") || name.starts_with("FAKE_");
 }
 
 }  // namespace
