@@ -217,6 +217,8 @@ struct AccountingSection {
   uint64_t kernels_invalid = 0;
   uint64_t kernels_signature_from_activity = 0;
   uint64_t launches_without_kernel = 0;
+  // Kernels of launches and replays that lack them, in spans in which another CUPTI client took the records.
+  uint64_t kernels_taken = 0;
   uint64_t replays_complete = 0;
   uint64_t replays_short = 0;
   uint64_t replays_long = 0;

@@ -16,6 +16,7 @@ namespace {
 constexpr size_t kMaxDetails = 10;
 // A diagnostic is a line or two; what a damaged or foreign trace says may be of any length.
 constexpr size_t kMaxDiagnosticBytes = 500;
+constexpr int kMaxClients = 5;
 
 class Findings {
  public:
@@ -55,6 +56,45 @@ bool NothingRecorded(const TraceModel& model) {
                           0;
   return model.header.has_value() && !any_record && model.copies.empty() && model.windows.empty() &&
          model.diagnostic_count > 0;
+}
+
+// "at 1.2 s", after the start of the process; "" where that is not known.
+std::string OffsetText(const TraceModel& model, uint64_t monotonic_ns) {
+  const uint64_t start_ns = model.header.has_value() ? model.header->start().monotonic_ns() : 0;
+  return start_ns == 0 || monotonic_ns < start_ns ? "" : FormatOffset(monotonic_ns - start_ns);
+}
+
+std::vector<std::string> RecordGapTexts(const TraceModel& model) {
+  std::vector<std::string> texts;
+  for (const auto& [id, gap] : model.record_gaps) {
+    if (texts.size() == kMaxDetails) {
+      texts.push_back(absl::StrCat("... and ", model.record_gaps.size() - kMaxDetails, " more"));
+      break;
+    }
+    const std::string begin = OffsetText(model, gap.begin_monotonic_ns());
+    const std::string end = gap.has_end_monotonic_ns() ? OffsetText(model, gap.end_monotonic_ns()) : "";
+    std::string text = begin.empty() ? "from a time that is not known" : absl::StrCat("from ", begin);
+    absl::StrAppend(&text, !gap.has_end_monotonic_ns() ? " to the end of the trace" : absl::StrCat(" to ", end), ": ",
+                    Plural(gap.kernel_count(), "kernel"), " without a record");
+    for (int i = 0; i < gap.client_size() && i < kMaxClients; ++i) {
+      absl::StrAppend(&text, i == 0 ? "; may be a client of CUPTI: " : ", ",
+                      Printable(absl::string_view(gap.client(i)).substr(0, kMaxDiagnosticBytes)));
+    }
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+// First: it says why most of the figures below are of a part of the run.
+void AddRecordGapFinding(const TraceModel& model, Findings* findings) {
+  const uint64_t taken = CountKernelsTaken(model);
+  if (taken == 0) return;
+  findings
+      ->Add(
+          pb::SEVERITY_DATA_LOSS, "trace.records_taken", taken,
+          "kernels without timings: another CUPTI client of the process took their records, as it seems",
+          "run the program without its own profiler, or set GPUEXEC_YIELD=1: then recording ends when that one begins")
+      ->details = RecordGapTexts(model);
 }
 
 std::vector<std::string> DamageTexts(const TraceModel& model, bool gaps, uint64_t count) {
@@ -138,7 +178,8 @@ void AddJoinFindings(const TraceModel& model, Findings* findings) {
   const absl::string_view why = summarised                   ? " (some are in the summaries kept after the size limit)"
                                 : !model.trailer.has_value() ? " (the trace has no end: the last ones were under way)"
                                                              : "";
-  findings->Count(gap, "join.launches_without_kernel", a.launches_without_kernel,
+  const uint64_t taken = std::min(CountKernelsTaken(model), a.launches_without_kernel);
+  findings->Count(gap, "join.launches_without_kernel", a.launches_without_kernel - taken,
                   absl::StrCat("launches for which no kernel record came", why));
   findings->Count(gap, "join.kernels_without_launch", a.kernels_without_launch,
                   absl::StrCat("kernel records for which no launch is known", summarised ? why : ""));
@@ -217,6 +258,13 @@ void AddJoinFindings(const TraceModel& model, Findings* findings) {
 
 }  // namespace
 
+uint64_t CountKernelsTaken(const TraceModel& model) {
+  const uint64_t missing = model.accounting.launches_without_kernel + model.accounting.replay_kernels_missing;
+  uint64_t taken = 0;
+  for (const auto& [id, gap] : model.record_gaps) taken += std::min(gap.kernel_count(), missing - taken);
+  return taken;
+}
+
 uint64_t CountSignatureDisagreements(const TraceModel& model, size_t max_examples, std::vector<std::string>* examples) {
   uint64_t kernels = 0;
   // In a fixed order: the map has none.
@@ -240,6 +288,7 @@ uint64_t CountSignatureDisagreements(const TraceModel& model, size_t max_example
 
 void BuildFindings(const TraceModel& model, ProcessSection* section) {
   Findings findings(section);
+  AddRecordGapFinding(model, &findings);
   AddFileFindings(model, &findings);
   AddJoinFindings(model, &findings);
   for (const auto& [id, value] : model.stats) {

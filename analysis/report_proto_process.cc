@@ -67,6 +67,7 @@ void FillAccounting(const AccountingSection& a, pb::ReportAccounting* message) {
   message->set_invalid_count(a.kernels_invalid);
   message->set_signature_from_activity_count(a.kernels_signature_from_activity);
   message->set_launches_without_kernel_count(a.launches_without_kernel);
+  message->set_taken_count(a.kernels_taken);
   message->set_replays_complete_count(a.replays_complete);
   message->set_replays_short_count(a.replays_short);
   message->set_replays_long_count(a.replays_long);

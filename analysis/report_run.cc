@@ -111,6 +111,7 @@ AccountingSection BuildAccounting(const TraceModel& model) {
   section.kernels_invalid = a.kernels_invalid;
   section.kernels_signature_from_activity = a.kernels_signature_from_activity;
   section.launches_without_kernel = a.launches_without_kernel;
+  section.kernels_taken = CountKernelsTaken(model);
   section.replays_complete = a.replays_complete;
   section.replays_short = a.replays_short;
   section.replays_long = a.replays_long;

@@ -25,6 +25,9 @@ inline constexpr uint64_t kWantedSamples = 3;
 // BuildRun.
 void BuildFindings(const TraceModel& model, ProcessSection* section);
 
+// Kernels that launches and replays lack, in spans in which another CUPTI client took the records (RecordGap).
+uint64_t CountKernelsTaken(const TraceModel& model);
+
 // Kernels whose record disagrees with their launch's signature; appends up to `max_examples` descriptions.
 uint64_t CountSignatureDisagreements(const TraceModel& model, size_t max_examples, std::vector<std::string>* examples);
 

@@ -62,6 +62,7 @@ void WriteAccounting(const AccountingSection& a, TextWriter* out) {
     if (count > 0) more.push_back(Plural(count, one, several));
   };
   add_words(a.launches_without_kernel, "launch without kernel", "launches without kernel");
+  add(a.kernels_taken, "of these taken by another CUPTI client");
   add_words(a.kernels_without_launch, "kernel without launch", "kernels without launch");
   add(a.kernels_device_launched, "launched by kernels");
   add_words(a.kernels_of_cupti, "kernel of CUPTI itself", "kernels of CUPTI itself");

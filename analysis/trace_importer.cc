@@ -125,6 +125,14 @@ void TraceImporter::ImportDefinitions(const pb::Packet& packet) {
     model_.windows[window.window_id()].MergeFrom(window);
     untimed_spans_stale_ = true;
   }
+  for (const pb::RecordGap& gap : packet.record_gap()) {
+    // The first definition alone has the clients.
+    pb::RecordGap& known = model_.record_gaps[gap.gap_id()];
+    const auto clients = known.client();
+    known = gap;
+    if (known.client().empty()) *known.mutable_client() = clients;
+    untimed_spans_stale_ = true;
+  }
   counters_.ImportDefinitions(packet);
   for (const pb::Module& module : packet.module()) {
     if (module.loaded_monotonic_ns() == 0) continue;
@@ -529,6 +537,13 @@ std::vector<std::pair<uint64_t, uint64_t>> TraceImporter::UntimedSpans() const {
     const std::optional<uint64_t> from_ns = clocks_.ToCupti(window.begin_monotonic_ns());
     const std::optional<uint64_t> to_ns = clocks_.ToCupti(end_ns);
     if (from_ns.has_value() && to_ns.has_value()) spans.emplace_back(*from_ns, *to_ns);
+  }
+  for (const auto& [id, gap] : model_.record_gaps) {
+    if (gap.kernel_count() == 0) continue;
+    const std::optional<uint64_t> from_ns = clocks_.ToCupti(gap.begin_monotonic_ns());
+    const std::optional<uint64_t> to_ns =
+        clocks_.ToCupti(gap.has_end_monotonic_ns() ? gap.end_monotonic_ns() : model_.last_monotonic_ns);
+    if (from_ns.has_value() && to_ns.has_value() && *from_ns < *to_ns) spans.emplace_back(*from_ns, *to_ns);
   }
   return MergedSpans(std::move(spans));
 }

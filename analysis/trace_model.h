@@ -246,6 +246,7 @@ struct TraceModel {
   DefinitionTable<gpuexec::v1::KernelAttributes> attributes;
   absl::flat_hash_map<uint64_t, std::string> nvtx_domains;
   std::map<uint64_t, gpuexec::v1::Window> windows;
+  std::map<uint64_t, gpuexec::v1::RecordGap> record_gaps;
   uint64_t module_count = 0;
   uint64_t graph_exec_count = 0;
   uint64_t graph_node_count = 0;

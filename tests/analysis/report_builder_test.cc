@@ -235,6 +235,65 @@ TEST(FindingsTest, ATraceWithoutEndIsMissingSomething) {
   EXPECT_TRUE(report.data_lost);
 }
 
+// Launches 1 to 9 of signature 1, of which `kernels` have a record.
+std::vector<std::string> NineLaunches(int kernels, const std::string& gap) {
+  return {
+      "function { iid: 1 name_iid: 1 } signature { iid: 1 function_iid: 1 grid_x: 4 grid_y: 1 grid_z: 1 block_x: 64 "
+      "  block_y: 1 block_z: 1 } window { window_id: 1 kind: KIND_TIMING begin_monotonic_ns: 1000 }",
+      "launch_batch { count: 9 thread_id: 5 window_id: 1 base_enter_monotonic_ns: 2000 "
+      "  enter_delta: [0, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000] base_correlation_id: 1 "
+      "  correlation_delta: [0, 1, 1, 1, 1, 1, 1, 1, 1] track_iid: [1] signature_iid: [1] }",
+      "kernel_batch { count: " + std::to_string(kernels) +
+          " timing: TIMING_COMPLETE base_start_ns: 2500 start_unit_ns: 1 start_delta: [0" +
+          [kernels] {
+            std::string deltas;
+            for (int i = 1; i < kernels; ++i) deltas += ", 1000";
+            return deltas;
+          }() +
+          "] duration_unit_ns: 1 base_correlation_id: 1 correlation_delta: [0" +
+          [kernels] {
+            std::string deltas;
+            for (int i = 1; i < kernels; ++i) deltas += ", 1";
+            return deltas;
+          }() +
+          "] track_iid: [1] attributes_iid: [1] }",
+      gap, "trailer { reason: REASON_EXIT }"};
+}
+
+TEST(FindingsTest, RecordsThatAnotherClientTookAreSaidFirstWithTheirSpan) {
+  const Report report =
+      Build(NineLaunches(3,
+                         "record_gap { gap_id: 1 begin_monotonic_ns: 5000 kernel_count: 4 client: '/opt/a\\nb.so' } "
+                         "record_gap { gap_id: 1 begin_monotonic_ns: 5000 end_monotonic_ns: 9000 kernel_count: 5 }"));
+  EXPECT_THAT(FindingIds(report), ElementsAre("trace.records_taken", "join.launches_without_kernel"));
+  const Finding& finding = report.processes.front().findings.front();
+  EXPECT_EQ(finding.severity, pb::SEVERITY_DATA_LOSS);
+  EXPECT_EQ(finding.value, 5u) << "as defined last";
+  ASSERT_THAT(finding.details, SizeIs(1));
+  EXPECT_THAT(finding.details.front(), ::testing::HasSubstr("from +4.00 us to +8.00 us: 5 kernels without a record"));
+  EXPECT_THAT(finding.details.front(), ::testing::HasSubstr("/opt/a"));
+  EXPECT_THAT(finding.details.front(), Not(::testing::HasSubstr("\n")));
+  EXPECT_EQ(report.processes.front().findings.back().value, 1u) << "the others have no such reason";
+  EXPECT_EQ(report.processes.front().accounting.kernels_taken, 5u);
+  EXPECT_TRUE(report.data_lost);
+}
+
+TEST(FindingsTest, ASpanWithoutRecordsWhoseRecordsCameLateIsNoLoss) {
+  const Report report = Build(
+      NineLaunches(9, "record_gap { gap_id: 1 begin_monotonic_ns: 5000 end_monotonic_ns: 9000 kernel_count: 5 }"));
+  EXPECT_THAT(FindingIds(report), IsEmpty());
+  EXPECT_EQ(report.processes.front().accounting.kernels_taken, 0u);
+}
+
+TEST(FindingsTest, SpansThatCountMoreThanIsMissingTakeNoMoreThanThat) {
+  const Report report = Build(NineLaunches(
+      8,
+      "record_gap { gap_id: 1 begin_monotonic_ns: 5000 kernel_count: 18446744073709551615 } "
+      "record_gap { gap_id: 2 begin_monotonic_ns: 18446744073709551615 kernel_count: 18446744073709551615 }"));
+  EXPECT_THAT(FindingIds(report), ElementsAre("trace.records_taken"));
+  EXPECT_EQ(report.processes.front().accounting.kernels_taken, 1u);
+}
+
 TEST(FindingsTest, NoticesDoNotChangeTheVerdict) {
   const Report report =
       Build({"stats { counter { id: STAT_NVML_UNAVAILABLE value: 1 } } trailer { reason: REASON_EXIT }"});
