@@ -10,6 +10,7 @@
 //           =nothing       attached as a subscriber, nothing else
 //   GX_FLOOR_ALSO=1,2      other kinds beside that, by CUpti_ActivityKind's numbers: what do they add?
 //   GX_FLOOR_FLUSH_MS=500  a thread that asks for complete buffers so often
+//   GX_FLOOR_TOGGLE_MS=N   N ms later the kernel kind is switched off and on again, as windows of counters do
 //   GX_FLOOR_CLOCK=1       callbacks read the clock
 //   GX_FLOOR_REQUIRED=1    ends the program where that cannot be had: a figure without it would be one of nothing
 #include <cupti.h>
@@ -73,12 +74,14 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   const bool both = std::strcmp(mode, "both") == 0;
   decltype(&cuptiActivityEnable) enable;
   decltype(&cuptiActivityRegisterCallbacks) register_callbacks;
+  decltype(&cuptiActivityDisable) disable;
   decltype(&cuptiActivityFlushAll) flush;
   decltype(&cuptiSubscribe) subscribe;
   decltype(&cuptiEnableCallback) enable_callback;
   if (!Find(library, "cuptiActivityRegisterCallbacks", &register_callbacks) ||
       !Find(library, "cuptiActivityEnable", &enable) || !Find(library, "cuptiSubscribe", &subscribe) ||
-      !Find(library, "cuptiActivityFlushAll", &flush) || !Find(library, "cuptiEnableCallback", &enable_callback)) {
+      !Find(library, "cuptiActivityFlushAll", &flush) || !Find(library, "cuptiActivityDisable", &disable) ||
+      !Find(library, "cuptiEnableCallback", &enable_callback)) {
     return Refuse();
   }
   g_reads_clock = std::getenv("GX_FLOOR_CLOCK") != nullptr;
@@ -100,6 +103,15 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
       char* end = nullptr;
       result = enable(static_cast<CUpti_ActivityKind>(std::strtol(also, &end, 10)));
       also = *end == ',' ? end + 1 : end;
+    }
+    if (const char* toggle = std::getenv("GX_FLOOR_TOGGLE_MS")) {
+      std::thread([enable, disable, toggle_ms = std::atoi(toggle)] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(toggle_ms));
+        if (disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) != CUPTI_SUCCESS ||
+            enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) != CUPTI_SUCCESS) {
+          std::fprintf(stderr, "activity floor: the kernel kind cannot be switched\n");
+        }
+      }).detach();
     }
     const char* period = std::getenv("GX_FLOOR_FLUSH_MS");
     if (period != nullptr) {

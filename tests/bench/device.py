@@ -38,6 +38,7 @@ PARTS = ("launch", "threads", "torch", "memory", "size", "first")
 START_LIMIT_S = 120
 TURN_LIMIT_S = 100
 THREADS = 16
+LAUNCH_TURNS = 10
 
 
 class Tools:
@@ -183,9 +184,9 @@ def started(part, tools, modes, command, torch, rows):
     return ready
 
 
-def turns(part, workers, plan, arguments, samples, rows, until):
-    """Every command of `plan` ({command: count}) in turn, --rounds times; the modes interleaved."""
-    for number in range(arguments.rounds + 1):
+def turns(part, workers, plan, rounds, samples, rows, until):
+    """Every command of `plan` ({command: count}) in turn, `rounds` times; the modes interleaved."""
+    for number in range(rounds + 1):
         if time.monotonic() > until:
             break
         for command, count in plan.items():
@@ -249,7 +250,10 @@ def part_launch(tools, arguments, samples, rows, until):
     if tools.ncu and not arguments.no_ncu:
         modes.append("ncu")
     workers = started("launch", tools, modes, [tools.worker], False, rows)
-    turns("launch", workers, {"launch": arguments.launches, "graph": 300}, arguments, samples, rows, until)
+    # Short turns, and many: slow spells of the machine are longer than one and fall on all alike.
+    turns("launch", workers, {"launch": arguments.launches // LAUNCH_TURNS}, max(LAUNCH_TURNS, 6 * arguments.rounds), samples, rows,
+          until)
+    turns("launch", workers, {"graph": 100}, arguments.rounds, samples, rows, until)
     finish("launch", workers, rows)
     launch_rows("launch", "launch", samples, modes, rows)
     launch_rows("launch", "graph", samples, modes, rows, "replay of 600 nodes")
@@ -262,9 +266,9 @@ def part_launch(tools, arguments, samples, rows, until):
 
 
 def part_threads(tools, arguments, samples, rows, until):
-    modes = ["none", "floor", "floor both", "gpuexec launches", "gpuexec timing"]
+    modes = ["none", "floor", "floor both", "floor TOGGLE_MS=1000", "gpuexec launches", "gpuexec timing", "gpuexec core"]
     workers = started("threads", tools, modes, [tools.worker], False, rows)
-    turns("threads", workers, {f"threads {THREADS}": 20000}, arguments, samples, rows, until)
+    turns("threads", workers, {f"threads {THREADS}": 20000}, arguments.rounds, samples, rows, until)
     finish("threads", workers, rows)
     for mode in modes:
         values = samples.per_unit("threads", f"threads {THREADS}", mode)
@@ -278,7 +282,7 @@ def part_torch(tools, arguments, samples, rows, until):
     command = [sys.executable, os.path.join(HERE, "torch_worker.py")]
     workers = started("torch", tools, modes, command, True, rows)
     plan = {"add": arguments.launches // 4, "decode": 40, "graph": 100, "prefill": 30, "train": 20}
-    turns("torch", workers, plan, arguments, samples, rows, until)
+    turns("torch", workers, plan, arguments.rounds, samples, rows, until)
     finish("torch", workers, rows)
     launch_rows("torch", "add", samples, modes, rows, "addition")
     ours = added(samples, "torch", "add", "gpuexec timing")

@@ -24,7 +24,6 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "gpu"))
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-CORE = 2
 
 
 class Tool:
@@ -182,7 +181,6 @@ def main():
 
         run("add", 100)
         torch.cuda.synchronize()
-        os.sched_setaffinity(0, {CORE % os.cpu_count()})
         for line in commands:
             words = line.split()
             if words[0] == "quit":
