@@ -3,11 +3,65 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/hash/hash.h"
+
 namespace gx::analysis {
 
+namespace {
+
+constexpr size_t kMinBuckets = 1024;
+// So many ids in a row have buckets in a row (8 cache lines); where such a group lies is hashed, with absl's seed, so
+// that no trace can be made whose ids all meet in one bucket.
+constexpr uint64_t kGroupBits = 6;
+
+size_t BucketNumber(uint64_t correlation_id, size_t bucket_count) {
+  const uint64_t group = absl::Hash<uint64_t>{}(correlation_id >> kGroupBits) << kGroupBits;
+  return static_cast<size_t>((group | (correlation_id & ((1u << kGroupBits) - 1))) & (bucket_count - 1));
+}
+
+}  // namespace
+
 template <typename Facts>
-auto LaunchKernelJoin::Waiting<Facts>::Insert(const Facts& facts, uint64_t arrival_ns)
-    -> std::pair<uint32_t, const Chain*> {
+auto LaunchKernelJoin::Waiting<Facts>::BucketOf(uint64_t correlation_id) -> Bucket& {
+  return buckets[BucketNumber(correlation_id, buckets.size())];
+}
+
+template <typename Facts>
+uint32_t LaunchKernelJoin::Waiting<Facts>::SkipTo(uint32_t index, uint64_t correlation_id) const {
+  while (index != kNone && entries[index].facts.correlation_id != correlation_id) index = entries[index].next_in_bucket;
+  return index;
+}
+
+template <typename Facts>
+uint32_t LaunchKernelJoin::Waiting<Facts>::Find(uint64_t correlation_id) const {
+  if (used == 0) return kNone;
+  return SkipTo(buckets[BucketNumber(correlation_id, buckets.size())].first, correlation_id);
+}
+
+template <typename Facts>
+uint32_t LaunchKernelJoin::Waiting<Facts>::NextOfSameId(uint32_t index) const {
+  return SkipTo(entries[index].next_in_bucket, entries[index].facts.correlation_id);
+}
+
+template <typename Facts>
+void LaunchKernelJoin::Waiting<Facts>::Append(uint32_t index) {
+  Bucket& bucket = BucketOf(entries[index].facts.correlation_id);
+  (bucket.first == kNone ? bucket.first : entries[bucket.last].next_in_bucket) = index;
+  bucket.last = index;
+}
+
+template <typename Facts>
+void LaunchKernelJoin::Waiting<Facts>::Grow() {
+  buckets.assign(std::max(kMinBuckets, buckets.size() * 2), Bucket{});
+  for (uint32_t index = oldest; index != kNone; index = entries[index].newer) {
+    entries[index].next_in_bucket = kNone;
+    Append(index);
+  }
+}
+
+template <typename Facts>
+uint32_t LaunchKernelJoin::Waiting<Facts>::Insert(const Facts& facts, uint64_t arrival_ns) {
+  if (2 * used >= buckets.size()) Grow();
   uint32_t index;
   if (free.empty()) {
     index = static_cast<uint32_t>(entries.size());
@@ -17,20 +71,13 @@ auto LaunchKernelJoin::Waiting<Facts>::Insert(const Facts& facts, uint64_t arriv
     free.pop_back();
   }
   Entry<Facts>& entry = entries[index];
-  entry = Entry<Facts>{};
-  entry.facts = facts;
-  entry.arrival_ns = arrival_ns;
-  entry.serial = ++last_serial;
-  entry.older = newest;
+  entry = Entry<Facts>{.facts = facts, .arrival_ns = arrival_ns, .older = newest, .serial = ++last_serial};
   if (newest != kNone) entries[newest].newer = index;
   newest = index;
   if (oldest == kNone) oldest = index;
   ++used;
-  Chain& chain = by_id[facts.correlation_id];
-  (chain.first == kNone ? chain.first : entries[chain.last].next_same_id) = index;
-  chain.last = index;
-  ++chain.count;
-  return {index, &chain};
+  Append(index);
+  return index;
 }
 
 template <typename Facts>
@@ -38,34 +85,34 @@ void LaunchKernelJoin::Waiting<Facts>::Remove(uint32_t index) {
   Entry<Facts>& entry = entries[index];
   (entry.older == kNone ? oldest : entries[entry.older].newer) = entry.newer;
   (entry.newer == kNone ? newest : entries[entry.newer].older) = entry.older;
-  const auto place = by_id.find(entry.facts.correlation_id);
-  Chain& chain = place->second;
-  if (--chain.count == 0) {
-    by_id.erase(place);
-  } else if (chain.first == index) {
-    chain.first = entry.next_same_id;
-  } else {
-    uint32_t before = chain.first;
-    while (entries[before].next_same_id != index) before = entries[before].next_same_id;
-    entries[before].next_same_id = entry.next_same_id;
-    if (chain.last == index) chain.last = before;
-  }
+  Bucket& bucket = BucketOf(entry.facts.correlation_id);
+  uint32_t before = kNone;
+  for (uint32_t other = bucket.first; other != index; other = entries[other].next_in_bucket) before = other;
+  (before == kNone ? bucket.first : entries[before].next_in_bucket) = entry.next_in_bucket;
+  if (bucket.last == index) bucket.last = before;
   entry.serial = 0;
   free.push_back(index);
   --used;
 }
 
 void LaunchKernelJoin::AddLaunch(const LaunchFacts& launch) {
-  const auto [index, chain] = launches_.Insert(launch, 0);
-  if (chain->count > 1) ++repeated_id_count_;
-  if (chain->count > kMaxWaitingUnderOneId) GiveUpLaunch(chain->first);
+  const uint32_t index = launches_.Insert(launch, 0);
+  const uint32_t first = launches_.Find(launch.correlation_id);
+  if (first != index) {
+    ++repeated_id_count_;
+    uint32_t count = 0;
+    for (uint32_t other = first; other != kNone; other = launches_.NextOfSameId(other)) {
+      launches_.entries[other].repeated = true;
+      ++count;
+    }
+    if (count > kMaxWaitingUnderOneId) GiveUpLaunch(first);
+  }
   NoteReplay(index);
   if (kernels_.used > 0) {
     // Kernels that came first. A kernel waits only while no launch waits under its id, so this launch is theirs.
-    const auto waiting = kernels_.by_id.find(launch.correlation_id);
-    uint32_t kernel_index = waiting == kernels_.by_id.end() ? kNone : waiting->second.first;
+    uint32_t kernel_index = kernels_.Find(launch.correlation_id);
     while (kernel_index != kNone) {
-      const uint32_t next = kernels_.entries[kernel_index].next_same_id;
+      const uint32_t next = kernels_.NextOfSameId(kernel_index);
       const KernelFacts kernel = kernels_.entries[kernel_index].facts;
       kernels_.Remove(kernel_index);
       if (!Join(index, kernel)) return;
@@ -77,9 +124,9 @@ void LaunchKernelJoin::AddLaunch(const LaunchFacts& launch) {
 
 void LaunchKernelJoin::AddKernel(const KernelFacts& kernel) {
   newest_start_ns_ = std::max(newest_start_ns_, kernel.start_ns);
-  const auto found = launches_.by_id.find(kernel.correlation_id);
-  if (found != launches_.by_id.end()) {
-    Join(ChooseLaunch(found->second.first, kernel), kernel);
+  const uint32_t found = launches_.Find(kernel.correlation_id);
+  if (found != kNone) {
+    Join(ChooseLaunch(found, kernel), kernel);
   } else {
     kernels_.Insert(kernel, newest_start_ns_);
     if (kernels_.used > kMaxWaitingKernels) GiveUpKernel(kernels_.oldest);
@@ -97,12 +144,13 @@ void LaunchKernelJoin::Finish() {
 }
 
 uint32_t LaunchKernelJoin::ChooseLaunch(uint32_t first, const KernelFacts& kernel) const {
-  if (launches_.entries[first].next_same_id == kNone || kernel.start_ns == 0) return first;
+  if (!launches_.entries[first].repeated || kernel.start_ns == 0) return first;
+  if (launches_.NextOfSameId(first) == kNone) return first;
   const std::optional<uint64_t> start_ns = clocks_->ToMonotonic(kernel.start_ns);
   if (!start_ns.has_value()) return first;
   uint32_t chosen = first;
   bool any = false;
-  for (uint32_t index = first; index != kNone; index = launches_.entries[index].next_same_id) {
+  for (uint32_t index = first; index != kNone; index = launches_.NextOfSameId(index)) {
     const uint64_t enter_ns = launches_.entries[index].facts.enter_monotonic_ns;
     if (enter_ns > *start_ns + kClockSlackNs) continue;
     if (!any || enter_ns >= launches_.entries[chosen].facts.enter_monotonic_ns) chosen = index;

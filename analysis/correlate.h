@@ -10,10 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "analysis/clock_map.h"
 
 namespace gx::analysis {
@@ -23,6 +21,8 @@ inline constexpr uint32_t kNone = UINT32_MAX;
 struct LaunchFacts {
   uint64_t enter_monotonic_ns = 0;
   uint64_t correlation_id = 0;
+  // 0: not known.
+  uint64_t window_id = 0;
   // Index in the model; kNone: a graph launch, or parameters that could not be read.
   uint32_t signature = kNone;
   // Index in the model; kNone: a kernel launch.
@@ -32,8 +32,6 @@ struct LaunchFacts {
   // Graph launches: kernels that the replay runs at least, and at most. A most of kNone: the graph is not known.
   uint32_t min_kernel_count = 0;
   uint32_t max_kernel_count = kNone;
-  // 0: not known.
-  uint64_t window_id = 0;
   // Made while kernel records were on.
   bool timed = true;
   bool is_graph() const { return graph_exec != kNone; }
@@ -96,37 +94,49 @@ class LaunchKernelJoin {
   uint64_t repeated_id_count() const { return repeated_id_count_; }
 
  private:
-  // A slab of entries, linked by age (to give up the oldest) and by correlation id.
+  // A slab of entries, linked by age (to give up the oldest) and by bucket (to find those of a correlation id).
   template <typename Facts>
   struct Entry {
     Facts facts;
     uint64_t arrival_ns = 0;
-    uint32_t next_same_id = kNone;
+    uint32_t next_in_bucket = kNone;
     uint32_t older = kNone;
     uint32_t newer = kNone;
     uint32_t kernel_count = 0;
+    // Another one waited under this id when it came, or came while it waited.
+    bool repeated = false;
     // Never used twice; 0: the entry is free.
     uint64_t serial = 0;
   };
+  // Found by id through buckets of their own, not a general hash map: ids of one run come in about ascending order, so
+  // neighbours among ids are kept neighbours among buckets, which saves the cache misses that dominated an import.
   template <typename Facts>
   struct Waiting {
-    std::vector<Entry<Facts>> entries;
-    std::vector<uint32_t> free;
-    // Those of one correlation id, in order of arrival.
-    struct Chain {
+    struct Bucket {
       uint32_t first = kNone;
       uint32_t last = kNone;
-      uint32_t count = 0;
     };
-    absl::flat_hash_map<uint64_t, Chain> by_id;
+    std::vector<Entry<Facts>> entries;
+    std::vector<uint32_t> free;
+    // A power of two, at least twice as many as there are entries in use. Those of a bucket are in order of arrival.
+    std::vector<Bucket> buckets;
     uint32_t oldest = kNone;
     uint32_t newest = kNone;
     size_t used = 0;
     uint64_t last_serial = 0;
 
-    // The entry's index and its chain (valid until the next change).
-    std::pair<uint32_t, const Chain*> Insert(const Facts& facts, uint64_t arrival_ns);
+    // The entry's index.
+    uint32_t Insert(const Facts& facts, uint64_t arrival_ns);
     void Remove(uint32_t index);
+    // The first that came of those under this id, and the one that came after `index` under the same id; kNone: none.
+    uint32_t Find(uint64_t correlation_id) const;
+    uint32_t NextOfSameId(uint32_t index) const;
+
+   private:
+    Bucket& BucketOf(uint64_t correlation_id);
+    uint32_t SkipTo(uint32_t index, uint64_t correlation_id) const;
+    void Append(uint32_t index);
+    void Grow();
   };
 
   uint32_t ChooseLaunch(uint32_t first, const KernelFacts& kernel) const;
