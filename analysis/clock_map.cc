@@ -20,6 +20,7 @@ bool ClockMap::Add(uint64_t cupti_ns, uint64_t monotonic_ns) {
     return repeated;
   }
   pairs_.insert(next, Pair{cupti_ns, monotonic_ns});
+  low_ = high_ = Pair{};
   if (pairs_.size() > kMaxPairs) {
     for (auto pair = pairs_.begin(); pair != pairs_.end() && ++pair != pairs_.end();) pair = pairs_.erase(pair);
   }
@@ -35,19 +36,32 @@ std::optional<uint64_t> ClockMap::ToCupti(uint64_t monotonic_ns) const {
 template <typename From, typename To>
 std::optional<uint64_t> ClockMap::Map(From from, To to) const {
   if (pairs_.empty()) return std::nullopt;
-  auto low = pairs_.begin();
+  Pair low = low_;
+  Pair high = high_;
+  if (from.ns < from.Of(low) || from.ns >= from.Of(high)) {
+    auto after = pairs_.upper_bound(from);
+    const bool between = after != pairs_.begin() && after != pairs_.end();
+    // The pair at or before the time and the one after it; the first or last two for times outside them.
+    if (pairs_.size() > 1) {
+      if (after == pairs_.begin()) ++after;
+      if (after == pairs_.end()) --after;
+      high = *after;
+      low = *std::prev(after);
+    } else {
+      low = high = *pairs_.begin();
+    }
+    if (between) {
+      low_ = low;
+      high_ = high;
+    }
+  }
   // One pair: both clocks count nanoseconds, so they run at one pace.
   double pace = 1.0;
   if (pairs_.size() > 1) {
-    // The pair at or before the time and the one after it; the first or last two for times outside them.
-    auto high = pairs_.upper_bound(from);
-    if (high == pairs_.begin()) ++high;
-    if (high == pairs_.end()) --high;
-    low = std::prev(high);
-    pace = static_cast<double>(to.Of(*high) - to.Of(*low)) / static_cast<double>(from.Of(*high) - from.Of(*low));
+    pace = static_cast<double>(to.Of(high) - to.Of(low)) / static_cast<double>(from.Of(high) - from.Of(low));
   }
-  const uint64_t low_from_ns = from.Of(*low);
-  const uint64_t low_to_ns = to.Of(*low);
+  const uint64_t low_from_ns = from.Of(low);
+  const uint64_t low_to_ns = to.Of(low);
   // Differences, not absolute times, pass through floating point: a double holds a day of nanoseconds exactly.
   const bool before = from.ns < low_from_ns;
   const double distance = static_cast<double>(before ? low_from_ns - from.ns : from.ns - low_from_ns) * pace;

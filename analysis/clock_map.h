@@ -63,6 +63,9 @@ class ClockMap {
 
   // A tree: in a damaged trace pairs may come in any order, and many of them.
   Pairs pairs_;
+  // The two neighbours that the last time mapped lay between: the next one does as a rule. Equal: none.
+  mutable Pair low_;
+  mutable Pair high_;
   uint64_t refused_count_ = 0;
 };
 

@@ -36,6 +36,7 @@ std::vector<std::pair<uint64_t, uint64_t>> MergedSpans(std::vector<std::pair<uin
 
 void HostWaits::Add(uint64_t start_ns, uint64_t end_ns) {
   if (end_ns <= start_ns) return;
+  answer_from_ns_ = answer_before_ns_ = 0;
   auto place = stretches_.upper_bound(start_ns);
   if (place != stretches_.begin() && std::prev(place)->second >= start_ns) {
     --place;
@@ -51,9 +52,16 @@ void HostWaits::Add(uint64_t start_ns, uint64_t end_ns) {
 }
 
 std::optional<uint64_t> HostWaits::WaitsUntil(uint64_t ns) const {
-  const auto after = stretches_.upper_bound(ns);
-  if (after == stretches_.begin() || std::prev(after)->second < ns) return std::nullopt;
-  return std::prev(after)->second;
+  if (ns < answer_from_ns_ || ns >= answer_before_ns_) {
+    const auto after = stretches_.upper_bound(ns);
+    answer_before_ns_ = after == stretches_.end() ? UINT64_MAX : after->first;
+    const bool any = after != stretches_.begin();
+    answer_from_ns_ = any ? std::prev(after)->first : 0;
+    // 0: none (a stretch ends after it began).
+    stretch_end_ns_ = any ? std::prev(after)->second : 0;
+  }
+  if (stretch_end_ns_ == 0 || stretch_end_ns_ < ns) return std::nullopt;
+  return stretch_end_ns_;
 }
 
 size_t IdleGaps::BucketOf(uint64_t delay_ns) {

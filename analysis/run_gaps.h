@@ -89,6 +89,11 @@ class HostWaits {
  private:
   // Start -> end, disjoint.
   std::map<uint64_t, uint64_t> stretches_;
+  // The end of the stretch that the last question fell behind the start of (0: none), and the times for which that is
+  // the answer.
+  mutable uint64_t answer_from_ns_ = 0;
+  mutable uint64_t answer_before_ns_ = 0;
+  mutable uint64_t stretch_end_ns_ = 0;
 };
 
 class IdleGaps {

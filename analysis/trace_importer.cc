@@ -651,10 +651,11 @@ uint64_t TraceImporter::DeviceOf(const KernelFacts& kernel, uint32_t signature) 
 
 uint32_t TraceImporter::LaneOf(uint32_t track, const LaunchFacts* launch) {
   const Lane lane{track, launch == nullptr ? 0 : launch->window_id, launch != nullptr && !launch->timed};
-  if (!lanes_.empty() && lanes_.back() == lane) return static_cast<uint32_t>(lanes_.size() - 1);
+  if (last_lane_ < lanes_.size() && lanes_[last_lane_] == lane) return last_lane_;
   const auto [place, inserted] = lane_by_key_.try_emplace(lane, static_cast<uint32_t>(lanes_.size()));
   if (inserted) lanes_.push_back(lane);
-  return place->second;
+  last_lane_ = place->second;
+  return last_lane_;
 }
 
 DeviceTimeline* TraceImporter::TimelineOf(uint64_t device_id) {

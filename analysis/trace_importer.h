@@ -145,6 +145,7 @@ class TraceImporter : private JoinSink, private TimelineSink {
     }
   };
   std::vector<Lane> lanes_;
+  uint32_t last_lane_ = 0;
   absl::flat_hash_map<Lane, uint32_t> lane_by_key_;
   // By track index plus 1; 0: the track is not known.
   std::vector<Neighbour> neighbours_;
