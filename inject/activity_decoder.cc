@@ -1,9 +1,42 @@
 #include "inject/activity_decoder.h"
 
+#include <cstring>
+
 namespace gx::inject {
 namespace {
 
 uint32_t Unsigned(int32_t value) { return static_cast<uint32_t>(value); }
+
+// The number where a record has an enum: a later CUPTI's may lie outside the values that the enum can have here.
+template <typename Enum>
+uint32_t Number(const Enum& value) {
+  static_assert(sizeof(Enum) == sizeof(uint32_t));
+  uint32_t number = 0;
+  std::memcpy(&number, &value, sizeof(number));
+  return number;
+}
+
+// Where the last field ends that is read of a record of this kind.
+#define GX_FIELD_END(record, field) (offsetof(record, field) + sizeof(record::field))
+size_t BytesRead(uint32_t kind, uint32_t kernel_version) {
+  switch (kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+      return kernel_version >= 10 ? GX_FIELD_END(CUpti_ActivityKernel10, isDeviceLaunched)
+                                  : GX_FIELD_END(CUpti_ActivityKernel10, maxActiveClusters);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      return GX_FIELD_END(CUpti_ActivityMemcpy6, graphId);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+      return GX_FIELD_END(CUpti_ActivityMemcpyPtoP4, graphId);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      return GX_FIELD_END(CUpti_ActivityMemset4, graphId);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+      return GX_FIELD_END(CUpti_ActivityOverhead3, end);
+    default:
+      return sizeof(CUpti_ActivityKind);
+  }
+}
+#undef GX_FIELD_END
 
 KernelActivity DecodeKernel(const CUpti_Activity* record, uint32_t version) {
   const auto& in = *reinterpret_cast<const CUpti_ActivityKernel10*>(record);
@@ -36,12 +69,12 @@ KernelActivity DecodeKernel(const CUpti_Activity* record, uint32_t version) {
   values.cache_config_executed = in.cacheConfig.config.executed;
   values.local_memory_per_thread_bytes = in.localMemoryPerThread;
   values.launch_type = in.launchType;
-  values.channel_type = static_cast<uint32_t>(in.channelType);
+  values.channel_type = Number(in.channelType);
   // The one field that CUpti_ActivityKernel10 adds to ...9 (the maxima of clusters are in both).
   values.device_launched = version >= 10 ? in.isDeviceLaunched : 0;
   values.max_potential_cluster_size = in.maxPotentialClusterSize;
   values.max_active_clusters = in.maxActiveClusters;
-  values.shared_memory_limit_config = static_cast<uint32_t>(in.shmemLimitConfig);
+  values.shared_memory_limit_config = Number(in.shmemLimitConfig);
   values.local_memory_total_bytes = in.localMemoryTotal_v2;
   return out;
 }
@@ -98,20 +131,35 @@ OverheadRecord DecodeOverhead(const CUpti_Activity* record) {
   OverheadRecord out;
   out.start_ns = in.start;
   out.end_ns = in.end;
-  out.kind = static_cast<uint64_t>(in.overheadKind);
-  out.thread_id = in.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD ? in.objectId.pt.threadId : 0;
+  out.kind = Number(in.overheadKind);
+  out.thread_id = Number(in.objectKind) == CUPTI_ACTIVITY_OBJECT_THREAD ? in.objectId.pt.threadId : 0;
   return out;
 }
 
 }  // namespace
 
+CUptiResult ActivityDecoder::Next(uint8_t* buffer, size_t valid_bytes, CUpti_Activity** record) const noexcept {
+  const auto begin = reinterpret_cast<uintptr_t>(buffer);
+  const uintptr_t first = *record == nullptr ? begin : reinterpret_cast<uintptr_t>(*record) + 1;
+  const CUptiResult result = cupti_->cuptiActivityGetNextRecord(buffer, valid_bytes, record);
+  if (result != CUPTI_SUCCESS) return result;
+  const auto at = reinterpret_cast<uintptr_t>(*record);
+  if (at < first || at % alignof(CUpti_Activity) != 0 || at - begin > valid_bytes) return CUPTI_ERROR_UNKNOWN;
+  const size_t left_bytes = valid_bytes - (at - begin);
+  if (left_bytes < sizeof(CUpti_ActivityKind) || left_bytes < BytesRead(Number((*record)->kind), kernel_version_)) {
+    return CUPTI_ERROR_UNKNOWN;
+  }
+  return CUPTI_SUCCESS;
+}
+
 bool ActivityDecoder::Decode(uint8_t* buffer, size_t valid_bytes, ActivityVisitor* visitor) const {
   CUpti_Activity* record = nullptr;
   while (true) {
-    const CUptiResult result = cupti_->cuptiActivityGetNextRecord(buffer, valid_bytes, &record);
+    const CUptiResult result = Next(buffer, valid_bytes, &record);
     if (result == CUPTI_ERROR_MAX_LIMIT_REACHED) return true;
     if (result != CUPTI_SUCCESS) return false;
-    switch (record->kind) {
+    const uint32_t kind = Number(record->kind);
+    switch (kind) {
       case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
       case CUPTI_ACTIVITY_KIND_KERNEL:
         visitor->OnKernel(DecodeKernel(record, kernel_version_));
@@ -129,7 +177,7 @@ bool ActivityDecoder::Decode(uint8_t* buffer, size_t valid_bytes, ActivityVisito
         visitor->OnOverhead(DecodeOverhead(record));
         break;
       default:
-        visitor->OnUnknown(static_cast<uint32_t>(record->kind));
+        visitor->OnUnknown(kind);
         break;
     }
   }
@@ -138,7 +186,7 @@ bool ActivityDecoder::Decode(uint8_t* buffer, size_t valid_bytes, ActivityVisito
 size_t ActivityDecoder::Count(uint8_t* buffer, size_t valid_bytes) const noexcept {
   size_t count = 0;
   CUpti_Activity* record = nullptr;
-  while (cupti_->cuptiActivityGetNextRecord(buffer, valid_bytes, &record) == CUPTI_SUCCESS) ++count;
+  while (Next(buffer, valid_bytes, &record) == CUPTI_SUCCESS) ++count;
   return count;
 }
 

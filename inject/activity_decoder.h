@@ -73,13 +73,16 @@ class ActivityDecoder {
       : cupti_(cupti), kernel_version_(KernelRecordVersion(cupti->version)) {}
 
   // Visits every record of a completed buffer, in buffer order. Returns false where the walk ended with an error other
-  // than the end of the buffer.
+  // than the end of the buffer, or led backwards or to a record that does not lie whole in the buffer.
   bool Decode(uint8_t* buffer, size_t valid_bytes, ActivityVisitor* visitor) const;
 
   // How many records the buffer holds.
   size_t Count(uint8_t* buffer, size_t valid_bytes) const noexcept;
 
  private:
+  // A step of CUPTI's walk. CUPTI_ERROR_UNKNOWN: it led to a record that cannot be read.
+  CUptiResult Next(uint8_t* buffer, size_t valid_bytes, CUpti_Activity** record) const noexcept;
+
   const CuptiApi* cupti_;
   uint32_t kernel_version_;
 };

@@ -1,4 +1,5 @@
-// gx-make-fuzz-corpus DIR: writes the committed corpus, DIR/trace_reader, DIR/columns and DIR/report. Small files, one
+// gx-make-fuzz-corpus DIR: writes the committed corpus, DIR/trace_reader, DIR/columns, DIR/report and
+// DIR/activity_decoder. Small files, one
 // idea each; the name says which. Run it again after adding an idea; existing files come out the same.
 #include <cstdint>
 #include <filesystem>
@@ -210,6 +211,42 @@ void ReportCorpus(const std::filesystem::path& folder) {
              "signature_iid: 1 } graph_node { node_id: 4 graph_id: 7 signature_iid: 99 }"}));
 }
 
+// A record of CUPTI: its kind, then bytes that all differ from their neighbours.
+std::string ActivityRecord(uint32_t kind, size_t size_bytes) {
+  std::string record(size_bytes, '\0');
+  for (size_t i = 0; i < size_bytes; ++i) record[i] = static_cast<char>(i < 4 ? kind >> (8 * i) : i * 7 + 3);
+  return record;
+}
+
+// Kinds and sizes as in cupti_activity.h of CUDA 13.0; the first byte is told in activity_decoder_fuzz.cc.
+void ActivityDecoderCorpus(const std::filesystem::path& folder) {
+  const std::string kernel9 = ActivityRecord(10, 208);
+  const std::string kernel10 = ActivityRecord(10, 216);
+  const std::string serial_kernel10 = ActivityRecord(3, 216);
+  const std::string memcpy5 = ActivityRecord(1, 88);
+  const std::string memcpy6 = ActivityRecord(1, 96);
+  const std::string others = ActivityRecord(22, 96) + ActivityRecord(2, 88) + ActivityRecord(17, 56);
+  const std::string unknown = ActivityRecord(9999, 16);
+  const std::string old_cupti(1, '\0');
+  const std::string new_cupti(1, '\2');
+  Write(folder / "old_layouts", old_cupti + kernel9 + memcpy5 + others + unknown + kernel9);
+  Write(folder / "new_layouts", new_cupti + kernel10 + serial_kernel10 + memcpy6 + others + unknown + kernel10);
+  Write(folder / "later_cupti", '\4' + kernel10 + memcpy6 + unknown);
+  Write(folder / "cut_record", new_cupti + kernel10 + kernel10.substr(0, 211));
+  Write(folder / "no_record", new_cupti);
+  Write(folder / "enums_at_their_end", new_cupti + kernel10.substr(0, 4) + std::string(212, '\xff') +
+                                           std::string("\x11\0\0\0", 4) + std::string(52, '\xff'));
+  const std::string lying(1, '\3');
+  Write(folder / "walk_in_a_circle", lying + std::string("\0\0\0\0\0\0\0\0", 8) + kernel10);
+  Write(folder / "walk_backwards", lying + std::string("\0\x1b\xe5\0\0\0\0\0", 8) + kernel10 + kernel10);
+  Write(folder / "walk_past_the_end", lying + std::string("\0\x1b\x1b\x7f\0\0\0\0", 8) + kernel10 + kernel10);
+  Write(folder / "walk_into_a_tail", lying + std::string("\0\x1b\1\1\1\1\1\1", 8) + kernel10 + kernel10);
+  Write(folder / "walk_before_the_start", lying + std::string("\xff\0\0\0\0\0\0\0", 8) + kernel10);
+  // Ends with the last field that is read: the old layout, then the new one.
+  Write(folder / "exact_end_old", '\1' + std::string("\0\x1a\1\1\1\1\1\1", 8) + kernel9 + kernel9.substr(0, 207));
+  Write(folder / "exact_end_new", lying + std::string("\0\x1b\1\1\1\1\1\1", 8) + kernel10 + kernel10.substr(0, 209));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -220,5 +257,6 @@ int main(int argc, char** argv) {
   TraceReaderCorpus(std::filesystem::path(argv[1]) / "trace_reader");
   ColumnsCorpus(std::filesystem::path(argv[1]) / "columns");
   ReportCorpus(std::filesystem::path(argv[1]) / "report");
+  ActivityDecoderCorpus(std::filesystem::path(argv[1]) / "activity_decoder");
   return g_ok ? 0 : 1;
 }

@@ -206,6 +206,27 @@ TEST_F(ActivityDecoderTest, ALongerLayoutOfALaterCuptiIsReadThroughTheNewestKnow
   for (const KernelActivity& kernel : seen.kernels) ExpectKernel(kernel);
 }
 
+TEST_F(ActivityDecoderTest, ARecordThatIsNotWholeInTheBufferIsNotRead) {
+  buffer_.Add(MakeKernel<CUpti_ActivityKernel10>());
+  buffer_.Add(MakeKernel<CUpti_ActivityKernel10>());
+  cupti_.version = kCupti130;
+  const ActivityDecoder decoder(&cupti_);
+  buffer_.used_bytes -= sizeof(CUpti_ActivityKernel10) - offsetof(CUpti_ActivityKernel10, isDeviceLaunched);
+  Collector collector;
+  EXPECT_FALSE(decoder.Decode(buffer_.data(), buffer_.used_bytes, &collector));
+  EXPECT_THAT(collector.kernels, SizeIs(1));
+  EXPECT_EQ(decoder.Count(buffer_.data(), buffer_.used_bytes), 1u);
+}
+
+TEST_F(ActivityDecoderTest, AWalkThatDoesNotGoForwardEnds) {
+  cupti_.cuptiActivityGetNextRecord = [](uint8_t* buffer, size_t, CUpti_Activity** record) {
+    *record = reinterpret_cast<CUpti_Activity*>(buffer);
+    return CUPTI_SUCCESS;
+  };
+  buffer_.Add(MakeKernel<CUpti_ActivityKernel10>());
+  EXPECT_THAT(Decode(kCupti130, false).kernels, SizeIs(1));
+}
+
 TEST_F(ActivityDecoderTest, ACarveoutThatNobodyRequestedIsNone) {
   auto in = MakeKernel<CUpti_ActivityKernel10>();
   in.isSharedMemoryCarveoutRequested = 0;
