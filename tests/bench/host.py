@@ -1,0 +1,174 @@
+"""What needs no GPU: how fast gx-analyze reads, how fast records are encoded, how fast the model computes.
+
+  host.py [--bin DIR] [--out DIR] [--rounds N] [--kernels 1000000,10000000] [--only analyze,json,parts]
+
+  analyze  gx-analyze on traces of so many kernels (synthetic_trace.cc, of the committed H200 traces): sizes take turns in
+           each round; user time of the process, peak memory
+  json     one million kernels as the Chrome-format JSON of PyTorch's profiler, grouped by name in Python, against gx-analyze
+  parts    the Google benchmarks of the encoder, the model and the import
+
+--bin is a release build's folder (default: build). samples go to DIR/host.tsv. Exit code: 0, 1 a bar is missed or a part
+failed, 2 wrong usage.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+GOLDEN = os.path.join(ROOT, "tests", "golden")
+MIN_KERNELS_PER_S = 10e6
+MAX_PEAK_BYTES = 512 << 20
+JSON_KERNELS = 1_000_000
+
+# What stands for "today": json.load, then a group-by of kernel events by name.
+JSON_PROGRAM = """
+import json, statistics, sys
+try:
+    import pandas
+except ImportError:
+    pandas = None
+with open(sys.argv[1]) as file: events = json.load(file)["traceEvents"]
+if pandas is not None:
+    frame = pandas.DataFrame([(e["name"], e["dur"]) for e in events if e.get("cat") == "kernel"], columns=["name", "dur"])
+    table = frame.groupby("name")["dur"].agg(["count", "sum", "median", "min", "max"])
+    print("pandas", len(table))
+else:
+    by_name = {}
+    for e in events:
+        if e.get("cat") == "kernel": by_name.setdefault(e["name"], []).append(e["dur"])
+    table = {n: (len(d), sum(d), statistics.median(d), min(d), max(d)) for n, d in by_name.items()}
+    print("dict", len(table))
+"""
+
+
+def run(command):
+    """(user seconds, wall seconds, peak bytes, output) of a process."""
+    begin = time.monotonic()
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+    if process.returncode != 0:
+        sys.exit(f"host.py: {' '.join(command)}: expected exit code 0, got {process.returncode}:\n{text[-800:]}")
+    return usage.ru_utime, time.monotonic() - begin, usage.ru_maxrss * 1024, text
+
+
+def make_trace(options, kernels, folder):
+    path = os.path.join(folder, f"{kernels}.pb")
+    text = run([os.path.join(options.bin, "tests/bench/gx-synthetic-trace"), str(kernels), path,
+                os.path.join(GOLDEN, "h200_decode.trace.pb"), os.path.join(GOLDEN, "h200_counters.trace.pb")])[3]
+    return path, int(text.split()[0])
+
+
+def analyze(options, folder, samples):
+    missed = False
+    traces = [make_trace(options, int(kernels), folder) for kernels in options.kernels.split(",")]
+    program = os.path.join(options.bin, "tools/gx-analyze")
+    taken = {kernels: [] for _, kernels in traces}
+    for number in range(options.rounds):
+        for path, kernels in traces:
+            user_s, wall_s, peak_bytes, _ = run([program, "--no-report", path])
+            taken[kernels].append((user_s, peak_bytes))
+            samples.append(("analyze", number, kernels, user_s, wall_s, peak_bytes))
+    print(f"{'kernels':>12} {'bytes':>14} {'user s, median (range)':>26} {'M kernels/s':>12} {'peak MiB':>9}")
+    for path, kernels in traces:
+        users = [user_s for user_s, _ in taken[kernels]]
+        peak_bytes = max(peak for _, peak in taken[kernels])
+        median = statistics.median(users)
+        rate = kernels / median
+        print(f"{kernels:>12,} {os.path.getsize(path):>14,} {median:>10.2f} ({min(users):.2f} to {max(users):.2f})"
+              f" {rate / 1e6:>15.2f} {peak_bytes / (1 << 20):>9.1f}")
+        if rate < MIN_KERNELS_PER_S or peak_bytes > MAX_PEAK_BYTES:
+            missed = True
+            print(f"  bar missed: expected {MIN_KERNELS_PER_S / 1e6:.0f} M kernels/s and at most {MAX_PEAK_BYTES >> 20} MiB")
+    return missed
+
+
+def compare_json(options, folder, samples):
+    path, kernels = make_trace(options, JSON_KERNELS, folder)
+    dump = subprocess.Popen([os.path.join(options.bin, "tools/gx-dump"), "--records", path], stdout=subprocess.PIPE, text=True)
+    chrome = os.path.join(folder, "chrome.json")
+    names = {}
+    attributes = {}
+    with open(chrome, "w") as out:
+        out.write('{"traceEvents":[\n')
+        separator = ""
+        for line in dump.stdout:
+            kind, _, rest = line.partition(" ")
+            if kind == "name":
+                names[rest.split("iid: ")[1].split()[0]] = rest.split('value: "')[-1].rsplit('"', 1)[0]
+            elif kind == "kernel_attributes" and "name_iid: " in rest:
+                attributes[rest.split("iid: ")[1].split()[0]] = rest.split("name_iid: ")[1].split()[0]
+            elif kind == "kernel":
+                row = dict(field.split("=") for field in rest.split())
+                event = {"ph": "X", "cat": "kernel", "name": names.get(attributes.get(row["attributes_iid"]), "?"), "pid": 0,
+                         "tid": 7, "ts": int(row["start_ns"]) / 1000, "dur": int(row["duration_ns"]) / 1000,
+                         "args": {"device": 0, "context": 1, "stream": 7, "correlation": int(row["correlation_id"]),
+                                  "grid": [4, 16, 1], "block": [384, 1, 1]}}
+                out.write(separator + json.dumps(event))
+                separator = ",\n"
+        out.write("\n]}\n")
+    if dump.wait() != 0:
+        sys.exit(f"host.py: gx-dump: expected exit code 0, got {dump.returncode}")
+    ratios = []
+    for number in range(options.rounds):
+        ours = run([os.path.join(options.bin, "tools/gx-analyze"), "--no-report", path])
+        theirs = run([sys.executable, "-c", JSON_PROGRAM, chrome])
+        samples.append(("json", number, kernels, *theirs[:3]))
+        samples.append(("json_gpuexec", number, kernels, *ours[:3]))
+        ratios.append(theirs[0] / ours[0])
+    print(f"{kernels:,} kernels as JSON, {os.path.getsize(chrome):,} bytes, kernel events alone, by {theirs[3].split()[0]}: "
+          f"{theirs[0]:.2f} s user, {theirs[2] >> 20} MiB; gx-analyze {statistics.median(ratios):.1f} times faster "
+          f"({min(ratios):.1f} to {max(ratios):.1f}), its file {os.path.getsize(chrome) / os.path.getsize(path):.1f} times smaller")
+
+
+def parts(options, samples):
+    for name in ("encode_benchmark", "model_benchmark", "analyze_benchmark"):
+        program = os.path.join(options.bin, "tests/bench", name)
+        if not os.path.exists(program):
+            print(f"{name}: left out: not built (Google benchmark not found?)")
+            continue
+        text = subprocess.run([program, "--benchmark_format=json"], capture_output=True, text=True, check=True).stdout
+        for row in json.loads(text)["benchmarks"]:
+            rate = row.get("items_per_second")
+            print(f"{row['name']:<50} {row['cpu_time']:>12.2f} {row['time_unit']}"
+                  + (f" {rate / 1e6:>10.2f} M/s, {1e9 / rate:.1f} ns each" if rate else ""))
+            samples.append((row["name"], 0, row["iterations"], row["cpu_time"], row["real_time"], rate or ""))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--out", default=os.path.join(HERE, "results"))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--kernels", default="1000000,10000000")
+    parser.add_argument("--only", default="analyze,json,parts")
+    options = parser.parse_args()
+    only = options.only.split(",")
+    os.makedirs(options.out, exist_ok=True)
+    samples = []
+    missed = False
+    with tempfile.TemporaryDirectory() as folder:
+        if "analyze" in only:
+            missed = analyze(options, folder, samples)
+        if "json" in only:
+            compare_json(options, folder, samples)
+        if "parts" in only:
+            parts(options, samples)
+    with open(os.path.join(options.out, "host.tsv"), "w") as table:
+        table.write("# part\tround\tkernels or iterations\tuser s or cpu time\twall s or real time\tpeak bytes or items per s\n")
+        for sample in samples:
+            table.write("\t".join(str(value) for value in sample) + "\n")
+    return 1 if missed else 0
+
+
+sys.exit(main())
