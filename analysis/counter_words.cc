@@ -63,6 +63,8 @@ std::string CounterDenialWord(int reason) {
       return "memory of another process is mapped";
     case pb::CounterDenial::REASON_SYMMETRIC_HEAP:
       return "a symmetric heap is mapped";
+    case pb::CounterDenial::REASON_GREEN_CONTEXT:
+      return "the process has green contexts, which this CUPTI cannot count in";
     case pb::CounterDenial::REASON_TABLE_FULL:
       return "no room to remember how it behaves";
     default:

@@ -113,6 +113,9 @@ void CallBookkeeping::OnExit(ThreadState* thread, CallInfo call, uint32_t cbid,
       break;
     case CallKind::kGreenContext:
       if (parts_.streams != nullptr && result == CUDA_SUCCESS) parts_.streams->NoteGreenContext();
+      if (parts_.avoids_green_contexts && parts_.behaviour != nullptr && result == CUDA_SUCCESS) {
+        parts_.behaviour->Note(nullptr, ContextTrait::kGreenContext);
+      }
       break;
     case CallKind::kPeerAccess:
       if (result == CUDA_SUCCESS || result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) OnPeerAccess(cbid, data);

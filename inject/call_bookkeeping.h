@@ -31,6 +31,8 @@ class CallBookkeeping {
     ReplayMemory* replay = nullptr;
     // Asked about streams that are destroyed; null, or without cuStreamQuery: a stream may always have been left busy.
     const CudaApi* cuda = nullptr;
+    // CUPTI cannot count in green contexts.
+    bool avoids_green_contexts = false;
     uint64_t capture_wait_ns = kCaptureWaitNs;
   };
 

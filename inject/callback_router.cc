@@ -6,6 +6,7 @@
 #include "inject/boundary.h"
 #include "inject/call_result.h"
 #include "inject/clock.h"
+#include "inject/cupti_traps.h"
 #include "inject/hash.h"
 #include "inject/launch_parameters.h"
 
@@ -122,7 +123,8 @@ void CallbackRouter::Attach(const Parts& parts) noexcept {
                        .streams = parts.streams,
                        .behaviour = parts.behaviour,
                        .replay = parts.replay,
-                       .cuda = parts.cuda});
+                       .cuda = parts.cuda,
+                       .avoids_green_contexts = Avoids(parts.cupti->version, CuptiAvoidance::kGreenContextCounters)});
   keeps_books_ = parts.captures != nullptr || parts.contents != nullptr || parts.streams != nullptr ||
                  parts.behaviour != nullptr || parts.replay != nullptr;
 }

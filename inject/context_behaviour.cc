@@ -48,6 +48,7 @@ LaunchBehaviour ContextBehaviour::Of(const void* context) const noexcept {
   behaviour.peer_access = has(ContextTrait::kPeerAccess);
   behaviour.ipc_memory = has(ContextTrait::kIpcMemory);
   behaviour.symmetric_heap = has(ContextTrait::kSymmetricHeap);
+  behaviour.green_context = has(ContextTrait::kGreenContext);
   return behaviour;
 }
 

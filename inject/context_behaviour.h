@@ -1,6 +1,6 @@
-// What contexts were seen doing that makes their kernels possible waiters for other devices or processes
-// (sampling_deny_list.h). Nothing is taken back before the context goes: memory may stay mapped where its unmapping was
-// seen. [MT], lock-free, of fixed size; what cannot be kept of a context holds for all.
+// What contexts were seen doing that makes their kernels possible waiters for other devices or processes, or not to be
+// counted (sampling_deny_list.h). Nothing is taken back before the context goes: memory may stay mapped where its
+// unmapping was seen. [MT], lock-free, of fixed size; what cannot be kept of a context holds for all.
 #ifndef GPUEXEC_INJECT_CONTEXT_BEHAVIOUR_H_
 #define GPUEXEC_INJECT_CONTEXT_BEHAVIOUR_H_
 
@@ -16,6 +16,7 @@ enum class ContextTrait : uint8_t {
   kPeerAccess = 1,     // May read or write the memory of another device.
   kIpcMemory = 2,      // Shares memory with another process, in either direction.
   kSymmetricHeap = 4,  // A multicast object is mapped.
+  kGreenContext = 8,   // The process has made one, and CUPTI cannot count there.
 };
 
 class ContextBehaviour {

@@ -152,6 +152,8 @@ std::optional<CounterDenialReason> ToCounterDenialReason(DenyReason reason) noex
       return CounterDenialReason::kIpcMemory;
     case DenyReason::kSymmetricHeap:
       return CounterDenialReason::kSymmetricHeap;
+    case DenyReason::kGreenContext:
+      return CounterDenialReason::kGreenContext;
     case DenyReason::kDeadline:
       return CounterDenialReason::kDeadline;
     case DenyReason::kTableFull:

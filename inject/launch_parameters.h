@@ -66,8 +66,8 @@ CallInfo ClassifyCall(uint32_t cbid) noexcept;
 const uint32_t* FollowedCalls() noexcept;
 const uint32_t* CounterCalls() noexcept;
 
-// The stream that a call names, of a kind that brings work to a device, waits for a stream, or begins or ends a capture.
-// Null: the default stream, or the call names none.
+// The stream that a call names, of a kind that brings work to a device, waits for a stream, or begins or ends a
+// capture. Null: the default stream, or the call names none.
 CUstream StreamOf(uint32_t cbid, const void* parameters) noexcept;
 // Whether that stream is the calling thread's own default stream. Pure.
 inline bool IsThreadsOwnStream(CallInfo call, CUstream stream) noexcept {

@@ -40,6 +40,8 @@ StatId SkipStat(DenyReason reason) noexcept {
     case DenyReason::kIpcMemory:
     case DenyReason::kSymmetricHeap:
       return StatId::kCounterSkippedPeerMemory;
+    case DenyReason::kGreenContext:
+      return StatId::kCounterSkippedGreenContext;
     case DenyReason::kDeadline:
       return StatId::kCounterSkippedDeniedDeadline;
     case DenyReason::kTableFull:

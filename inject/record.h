@@ -410,6 +410,7 @@ enum class CounterDenialReason : uint32_t {
   kIpcMemory = 7,
   kSymmetricHeap = 8,
   kTableFull = 9,
+  kGreenContext = 10,
 };
 
 struct CounterDenialRecord {

@@ -644,7 +644,8 @@ std::string Sampler::WhyNoContext() const {
       text = name + " is not sampled, because it " +
              (behaviour.symmetric_heap ? "has a symmetric heap"
               : behaviour.ipc_memory   ? "shares memory with another process"
-                                       : "may use another device's memory");
+              : behaviour.peer_access  ? "may use another device's memory"
+                                       : "belongs to a process with green contexts, which this CUPTI cannot count in");
     } else if (!IdleIsKnown(*parts_.cuda, *parts_.streams, context, 0, true)) {
       text = "of " + name +
              " it cannot be told whether it is idle (threads with a default stream of their own, green "
@@ -660,7 +661,8 @@ void Sampler::NoteContexts() {
     const LaunchBehaviour behaviour = parts_.behaviour->Of(context);
     for (const auto& [holds, reason] : {std::pair(behaviour.symmetric_heap, CounterDenialReason::kSymmetricHeap),
                                         std::pair(behaviour.ipc_memory, CounterDenialReason::kIpcMemory),
-                                        std::pair(behaviour.peer_access, CounterDenialReason::kPeerMemory)}) {
+                                        std::pair(behaviour.peer_access, CounterDenialReason::kPeerMemory),
+                                        std::pair(behaviour.green_context, CounterDenialReason::kGreenContext)}) {
       if (!holds || !noted_contexts_.emplace(context_id, reason).second) continue;
       ThreadState* const thread = parts_.queues->Current();
       auto* event = thread == nullptr ? nullptr : thread->queue.Reserve<DenialEvent>(EventType::kDenial);

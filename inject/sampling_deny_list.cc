@@ -81,6 +81,8 @@ std::string_view DenyReasonName(DenyReason reason) {
       return "memory of another process mapped in its context";
     case DenyReason::kSymmetricHeap:
       return "symmetric heap mapped in its context";
+    case DenyReason::kGreenContext:
+      return "green contexts in the process";
     case DenyReason::kDeadline:
       return "a sampled launch did not complete in time";
     case DenyReason::kTableFull:

@@ -28,6 +28,7 @@ enum class DenyReason : uint8_t {
   kPeerAccess,     // The context may read or write the memory of another device.
   kIpcMemory,      // Memory of another process is mapped in the context.
   kSymmetricHeap,  // A multicast object or a symmetric heap is mapped in the context.
+  kGreenContext,   // The process has made one, which CUPTI cannot count in (cupti_traps.h).
   kDeadline,       // A sampled launch did not end in time: it may have waited for something that the range held back.
   kTableFull,      // What cannot be remembered must not be tried.
 };
@@ -40,6 +41,7 @@ struct LaunchBehaviour {
   bool peer_access = false;
   bool ipc_memory = false;
   bool symmetric_heap = false;
+  bool green_context = false;
 };
 
 // The first reason that holds; kNone: by its behaviour it may be sampled. Pure.
@@ -48,6 +50,7 @@ constexpr DenyReason DenyByBehaviour(const LaunchBehaviour& behaviour) noexcept 
   if (behaviour.symmetric_heap) return DenyReason::kSymmetricHeap;
   if (behaviour.ipc_memory) return DenyReason::kIpcMemory;
   if (behaviour.peer_access) return DenyReason::kPeerAccess;
+  if (behaviour.green_context) return DenyReason::kGreenContext;
   return DenyReason::kNone;
 }
 

@@ -70,7 +70,8 @@ TEST_P(ContextBehaviour, KeepsAContextOut) {
 INSTANTIATE_TEST_SUITE_P(Every, ContextBehaviour,
                          ::testing::Values(Behaviour{"peer", "REASON_PEER_MEMORY"},
                                            Behaviour{"ipc", "REASON_IPC_MEMORY"},
-                                           Behaviour{"multicast", "REASON_SYMMETRIC_HEAP"}),
+                                           Behaviour{"multicast", "REASON_SYMMETRIC_HEAP"},
+                                           Behaviour{"green", "REASON_GREEN_CONTEXT"}),
                          [](const auto& instance) { return instance.param.what; });
 
 // What only replay could not bear is sampled as it runs.

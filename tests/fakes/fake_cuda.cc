@@ -822,6 +822,15 @@ GX_EXPORT CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pointer, CUipcMemHandle ha
                 [&](uint32_t) { return TakeAddress(pointer, 1 << 20); });
 }
 
+GX_EXPORT CUresult cuGreenCtxCreate(CUgreenCtx* context, CUdevResourceDesc description, CUdevice device,
+                                    unsigned int flags) {
+  const cuGreenCtxCreate_params params{context, description, device, flags};
+  return Traced(GX_CBID(cuGreenCtxCreate), "cuGreenCtxCreate", &params, nullptr, [&](uint32_t) {
+    *context = reinterpret_cast<CUgreenCtx>(uintptr_t{0x6000});
+    return CUDA_SUCCESS;
+  });
+}
+
 GX_EXPORT CUresult cuMulticastCreate(CUmemGenericAllocationHandle* handle, const CUmulticastObjectProp* properties) {
   const cuMulticastCreate_params params{handle, properties};
   return Traced(GX_CBID(cuMulticastCreate), "cuMulticastCreate", &params, nullptr,

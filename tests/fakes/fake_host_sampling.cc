@@ -220,7 +220,7 @@ void Pair(const Options& options) {
   std::printf("pair\n");
 }
 
-// behaviour what=peer|ipc|multicast|managed|hostalloc|register|pool|waitvalue|hostfunc, then the loop of `sampled`:
+// behaviour what=peer|ipc|multicast|green|managed|hostalloc|register|pool|waitvalue|hostfunc, then the loop of `sampled`:
 // what programs do that wait for each other, or whose memory replay cannot restore.
 void Behaviour(const Options& options) {
   Program program = StartContext(options);
@@ -239,6 +239,9 @@ void Behaviour(const Options& options) {
     GX_CHECK(cuMulticastCreate(&handle, &properties));
     GX_CHECK(cuMulticastAddDevice(handle, 0));
     GX_CHECK(cuMulticastBindMem(handle, 0, handle, 0, 1 << 21, 0));
+  } else if (what == "green") {
+    CUgreenCtx green = nullptr;
+    GX_CHECK(cuGreenCtxCreate(&green, nullptr, 0, 1));
   } else if (what == "managed") {
     GX_CHECK(cuMemAllocManaged(&pointer, 1 << 20, 1));
   } else if (what == "hostalloc") {

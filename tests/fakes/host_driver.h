@@ -57,6 +57,7 @@
   X(cuMemHostRegister_v2)              \
   X(cuMemGetInfo_v2)                   \
   X(cuIpcOpenMemHandle_v2)             \
+  X(cuGreenCtxCreate)                  \
   X(cuMulticastCreate)                 \
   X(cuMulticastAddDevice)              \
   X(cuMulticastBindMem)                \

@@ -535,6 +535,19 @@ TEST_F(CallBookkeepingTest, MulticastObjectsCountForTheProcess) {
   }
 }
 
+TEST_F(CallBookkeepingTest, GreenContextsCountForTheProcessWhereCuptiCannotCountInThem) {
+  for (const bool avoids : {false, true}) {
+    ContextBehaviour behaviour;
+    parts_.behaviour = &behaviour;
+    parts_.avoids_green_contexts = avoids;
+    books_.Attach(parts_);
+    Call(CUPTI_DRIVER_TRACE_CBID_cuGreenCtxCreate, nullptr, CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(DenyByBehaviour(behaviour.Of(kContext)), DenyReason::kNone);
+    Call(CUPTI_DRIVER_TRACE_CBID_cuGreenCtxCreate);
+    EXPECT_EQ(DenyByBehaviour(behaviour.Of(kThird)), avoids ? DenyReason::kGreenContext : DenyReason::kNone);
+  }
+}
+
 TEST_F(CallBookkeepingTest, AContextThatGoesTakesItsBehaviourAlong) {
   Call(CUPTI_DRIVER_TRACE_CBID_cuIpcOpenMemHandle_v2);
   books_.OnContextDestroyed(kContext);

@@ -51,6 +51,7 @@ TEST(CounterRecords, EveryReasonToDenyHasItsOwn) {
       {DenyReason::kPeerAccess, CounterDenialReason::kPeerMemory},
       {DenyReason::kIpcMemory, CounterDenialReason::kIpcMemory},
       {DenyReason::kSymmetricHeap, CounterDenialReason::kSymmetricHeap},
+      {DenyReason::kGreenContext, CounterDenialReason::kGreenContext},
       {DenyReason::kDeadline, CounterDenialReason::kDeadline},
       {DenyReason::kTableFull, CounterDenialReason::kTableFull},
   };

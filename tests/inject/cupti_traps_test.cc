@@ -18,6 +18,8 @@ TEST(CuptiTraps, WhatIsLeftAloneEndsWithTheReleaseThatMendsIt) {
   EXPECT_TRUE(Avoids(28, CuptiAvoidance::kCounters));
   EXPECT_TRUE(Avoids(130000, CuptiAvoidance::kCounters));
   EXPECT_FALSE(Avoids(130001, CuptiAvoidance::kCounters));
+  EXPECT_TRUE(Avoids(130299, CuptiAvoidance::kGreenContextCounters));
+  EXPECT_FALSE(Avoids(130300, CuptiAvoidance::kGreenContextCounters));
 }
 
 TEST(CuptiTraps, AVersionThatIsNotSupportedHasNone) {

@@ -319,6 +319,7 @@ TEST(DenyByBehaviour, NamesTheFirstReasonThatHolds) {
   EXPECT_EQ(DenyByBehaviour({.peer_access = true}), DenyReason::kPeerAccess);
   EXPECT_EQ(DenyByBehaviour({.ipc_memory = true}), DenyReason::kIpcMemory);
   EXPECT_EQ(DenyByBehaviour({.symmetric_heap = true}), DenyReason::kSymmetricHeap);
+  EXPECT_EQ(DenyByBehaviour({.green_context = true}), DenyReason::kGreenContext);
   EXPECT_EQ(DenyByBehaviour({.peer_access = true, .ipc_memory = true}), DenyReason::kIpcMemory);
   EXPECT_EQ(DenyByBehaviour({.ipc_memory = true, .symmetric_heap = true}), DenyReason::kSymmetricHeap);
   EXPECT_EQ(DenyByBehaviour({.cooperative = true, .symmetric_heap = true}), DenyReason::kCooperative);
