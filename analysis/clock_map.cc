@@ -37,28 +37,28 @@ template <typename From, typename To>
 std::optional<uint64_t> ClockMap::Map(From from, To to) const {
   if (pairs_.empty()) return std::nullopt;
   Pair low = low_;
-  Pair high = high_;
-  if (from.ns < from.Of(low) || from.ns >= from.Of(high)) {
-    auto after = pairs_.upper_bound(from);
-    const bool between = after != pairs_.begin() && after != pairs_.end();
-    // The pair at or before the time and the one after it; the first or last two for times outside them.
+  double pace = low_to_high_pace_[From::kPace];
+  if (from.ns < from.Of(low_) || from.ns >= from.Of(high_)) {
+    // One pair: both clocks count nanoseconds, so they run at one pace.
+    low = *pairs_.begin();
+    pace = 1.0;
     if (pairs_.size() > 1) {
+      // The pair at or before the time and the one after it; the first or last two for times outside them.
+      auto after = pairs_.upper_bound(from);
+      const bool between = after != pairs_.begin() && after != pairs_.end();
       if (after == pairs_.begin()) ++after;
       if (after == pairs_.end()) --after;
-      high = *after;
       low = *std::prev(after);
-    } else {
-      low = high = *pairs_.begin();
+      const auto length_from = static_cast<double>(from.Of(*after) - from.Of(low));
+      const auto length_to = static_cast<double>(to.Of(*after) - to.Of(low));
+      pace = length_to / length_from;
+      if (between) {
+        low_ = low;
+        high_ = *after;
+        low_to_high_pace_[From::kPace] = pace;
+        low_to_high_pace_[To::kPace] = length_from / length_to;
+      }
     }
-    if (between) {
-      low_ = low;
-      high_ = high;
-    }
-  }
-  // One pair: both clocks count nanoseconds, so they run at one pace.
-  double pace = 1.0;
-  if (pairs_.size() > 1) {
-    pace = static_cast<double>(to.Of(high) - to.Of(low)) / static_cast<double>(from.Of(high) - from.Of(low));
   }
   const uint64_t low_from_ns = from.Of(low);
   const uint64_t low_to_ns = to.Of(low);

@@ -36,10 +36,12 @@ class ClockMap {
     uint64_t monotonic_ns = 0;
   };
   struct OnCupti {
+    static constexpr size_t kPace = 0;
     uint64_t ns = 0;
     uint64_t Of(const Pair& pair) const { return pair.cupti_ns; }
   };
   struct OnMonotonic {
+    static constexpr size_t kPace = 1;
     uint64_t ns = 0;
     uint64_t Of(const Pair& pair) const { return pair.monotonic_ns; }
   };
@@ -66,6 +68,8 @@ class ClockMap {
   // The two neighbours that the last time mapped lay between: the next one does as a rule. Equal: none.
   mutable Pair low_;
   mutable Pair high_;
+  // Steps of the one clock for one of the other between them: OnCupti's, OnMonotonic's.
+  mutable double low_to_high_pace_[2] = {};
   uint64_t refused_count_ = 0;
 };
 
