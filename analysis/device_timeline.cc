@@ -1,6 +1,8 @@
 #include "analysis/device_timeline.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 
 namespace gx::analysis {
 namespace {
@@ -48,11 +50,33 @@ void DeviceTimeline::Finish() {
   Decide(TimelineClass::kAlone);
 }
 
+// Each buffer of CUPTI's is nearly in order, so what is new is a few long runs: merged in pairs they take as many
+// passes as the logarithm of their number. Equal items keep their order.
 void DeviceTimeline::SortHeld() {
-  const auto middle = held_.begin() + static_cast<std::ptrdiff_t>(sorted_);
-  if (!std::is_sorted(middle, held_.end(), Earlier)) std::stable_sort(middle, held_.end(), Earlier);
-  if (sorted_ > 0 && middle != held_.end() && Earlier(*middle, *std::prev(middle))) {
-    std::inplace_merge(held_.begin(), middle, held_.end(), Earlier);
+  const auto at = [this](size_t index) { return held_.begin() + static_cast<std::ptrdiff_t>(index); };
+  run_ends_.clear();
+  for (size_t i = sorted_ + 1; i <= held_.size(); ++i) {
+    if (i == held_.size() || Earlier(held_[i], held_[i - 1])) run_ends_.push_back(i);
+  }
+  while (run_ends_.size() > 1) {
+    merged_.clear();
+    merged_.reserve(held_.size() - sorted_);
+    size_t begin = sorted_;
+    size_t kept = 0;
+    for (size_t run = 0; run < run_ends_.size(); run += 2) {
+      const size_t middle = run_ends_[run];
+      const size_t end = run + 1 < run_ends_.size() ? run_ends_[run + 1] : middle;
+      std::merge(at(begin), at(middle), at(middle), at(end), std::back_inserter(merged_), Earlier);
+      run_ends_[kept++] = end;
+      begin = end;
+    }
+    run_ends_.resize(kept);
+    std::copy(merged_.begin(), merged_.end(), at(sorted_));
+  }
+  if (sorted_ > 0 && sorted_ < held_.size() && Earlier(held_[sorted_], held_[sorted_ - 1])) {
+    // What is earlier than all that is new stays where it is.
+    std::inplace_merge(std::upper_bound(held_.begin(), at(sorted_), held_[sorted_], Earlier), at(sorted_), held_.end(),
+                       Earlier);
   }
   sorted_ = held_.size();
 }
