@@ -45,7 +45,7 @@ inline CuptiApi MakeFakeCupti() {
   fake.inside_stream_id = nullptr;
 
   CuptiApi api;
-  api.version = 130000;
+  api.version = 130001;
   api.cuptiEnableCallback = [](uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain domain, CUpti_CallbackId id) {
     FakeCupti& cupti = TheFakeCupti();
     if (domain == CUPTI_CB_DOMAIN_DRIVER_API && id == cupti.refused_callback) return CUPTI_ERROR_NOT_SUPPORTED;
