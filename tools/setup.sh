@@ -22,6 +22,7 @@ gx_build_packages=(
   libgtest-dev     # tests
   libgmock-dev     # tests
   libbenchmark-dev # benchmarks of the hot paths
+  valgrind         # instruction counts of the hot paths
 )
 
 # gx_install PURPOSE PACKAGE...: installs with apt what is missing, and says so. Silent when nothing is missing.
