@@ -220,8 +220,8 @@ void Pair(const Options& options) {
   std::printf("pair\n");
 }
 
-// behaviour what=peer|ipc|multicast|green|managed|hostalloc|register|pool|waitvalue|hostfunc, then the loop of `sampled`:
-// what programs do that wait for each other, or whose memory replay cannot restore.
+// behaviour what=peer|ipc|multicast|green|managed|hostalloc|register|pool|waitvalue|hostfunc, then the loop of
+// `sampled`: what programs do that wait for each other, or whose memory replay cannot restore.
 void Behaviour(const Options& options) {
   Program program = StartContext(options);
   LoadNamedKernels(KernelsOf(options), &program);
