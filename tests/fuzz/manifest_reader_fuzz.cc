@@ -2,6 +2,7 @@
 // what is said is printable, and JSON is read as protobuf's own reader reads it.
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 
 #include "absl/status/status.h"
@@ -65,7 +66,10 @@ void Evaluate(const v1::Manifest& manifest, const v1::Observation& observation) 
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view bytes(reinterpret_cast<const char*>(data), size);
-  for (const char* name : {"input.textproto", "input.json", "input.pb", "input"}) {
+  constexpr const char* kNames[] = {"input.textproto", "input.json", "input.pb", "input"};
+  for (size_t form = 0; form < std::size(kNames); ++form) {
+    if (!gx::fuzz::IsFormOf(bytes, form, std::size(kNames))) continue;
+    const char* const name = kNames[form];
     v1::Manifest manifest;
     v1::Observation observation;
     const bool is_manifest = Read(name, bytes, &manifest);
