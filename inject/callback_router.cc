@@ -432,8 +432,8 @@ uint64_t CallbackRouter::SynchronizationClock() noexcept {
   return now_ns;
 }
 
-// Not by CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: that makes every launch dearer, by about 0.25 us with CUPTI 13.0
-// (tests/bench/README.md).
+// Not by CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: that makes every launch dearer, by 0.4 us and more with CUPTI
+// 13.0 (tests/bench/README.md).
 void CallbackRouter::EmitSynchronization(ThreadState* thread, CallKind kind, uint32_t cbid,
                                          const CUpti_CallbackData& data) noexcept {
   const uint64_t start_ns = std::exchange(thread->enter_cupti_ns, 0);

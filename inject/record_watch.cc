@@ -1,5 +1,7 @@
 #include "inject/record_watch.h"
 
+#include <algorithm>
+
 namespace gx::inject {
 
 void RecordWatch::OnLaunch(uint32_t thread_id, uint32_t context_id, uint32_t stream_id, uint64_t enter_ns,
@@ -8,15 +10,19 @@ void RecordWatch::OnLaunch(uint32_t thread_id, uint32_t context_id, uint32_t str
   if (!IsOwed()) first_owed_ns_ = enter_ns;
   expected_ += kernel_count;
   threads_[thread_id] = {context_id, stream_id, ++launch_count_};
+  // Threads that have ended without a wait: what a record has come since of says nothing any more.
+  if (threads_.size() <= prune_above_) return;
+  std::erase_if(threads_, [this](const auto& thread) { return thread.second.number <= launches_at_record_; });
+  prune_above_ = std::max(kMaxThreads, 2 * threads_.size());
 }
 
 void RecordWatch::OnWait(uint32_t thread_id, uint32_t context_id, uint32_t stream_id, bool whole_context) {
   const auto thread = threads_.find(thread_id);
   if (thread == threads_.end()) return;
-  LastLaunch& last = thread->second;
+  const LastLaunch last = thread->second;
   if (last.context_id != context_id || (!whole_context && last.stream_id != stream_id)) return;
   if (last.number > launches_at_record_) ended_ = true;
-  last.number = 0;
+  threads_.erase(thread);
 }
 
 void RecordWatch::OnKernel() noexcept {

@@ -12,6 +12,7 @@
 #ifndef GPUEXEC_INJECT_RECORD_WATCH_H_
 #define GPUEXEC_INJECT_RECORD_WATCH_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,18 +44,23 @@ class RecordWatch {
   std::optional<RecordGapRecord> JudgeAtEnd(bool all_ended, uint64_t loss_count);
 
   bool is_open() const noexcept { return gap_.has_value(); }
+  // Threads that are remembered: at most kMaxThreads, unless so many have launched since the last record.
+  size_t thread_count() const noexcept { return threads_.size(); }
+  static constexpr size_t kMaxThreads = 1024;
 
  private:
   struct LastLaunch {
     uint32_t context_id = 0;
     uint32_t stream_id = 0;
-    uint64_t number = 0;  // Of all launches so far; 0: waited for already.
+    uint64_t number = 0;  // Of all launches so far.
   };
   bool IsOwed() const noexcept { return launch_count_ > launches_at_record_; }
   uint64_t OwedKernels() const noexcept { return expected_ > received_ ? expected_ - received_ : 0; }
   RecordGapRecord Open();
 
+  // Of a thread whose last launch has not been waited for.
   std::unordered_map<uint32_t, LastLaunch> threads_;
+  size_t prune_above_ = kMaxThreads;
   uint64_t launch_count_ = 0;
   uint64_t expected_ = 0;
   uint64_t received_ = 0;

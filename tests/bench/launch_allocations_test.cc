@@ -2,18 +2,12 @@
 // allocates is counted on the thread that asks, as the C library has no hook of its own any more.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <thread>
 #include <vector>
 
-#include "inject/callback_router.h"
-#include "inject/self_stats.h"
-#include "inject/state.h"
-#include "inject/thread_queue.h"
-#include "tests/inject/fake_cupti_table.h"
+#include "tests/bench/launch_calls.h"
 
 namespace {
 thread_local uint64_t g_allocation_count = 0;
@@ -49,60 +43,18 @@ namespace {
 
 class LaunchAllocationsTest : public ::testing::Test {
  protected:
-  LaunchAllocationsTest() {
-    EXPECT_TRUE(queues_.Allocate(uint64_t{96} << 20));
-    EXPECT_TRUE(functions_.Allocate(uint64_t{32} << 20));
-    CallbackRouter::Parts parts;
-    parts.cupti = &cupti_;
-    parts.queues = &queues_;
-    parts.functions = &functions_;
-    parts.contexts = &contexts_;
-    parts.gate = &gate_;
-    parts.window_id = &window_id_;
-    router_.Attach(parts);
-    g_state.store(State::kCapturing);
-  }
-
-  // Allocations of this thread in `count` launches of 30 functions.
-  uint64_t AllocationsOfLaunches(uint64_t count) {
-    std::vector<std::string> names;
-    for (size_t i = 0; i < 30; ++i) names.push_back("_ZN2at6native6kernelIfLi" + std::to_string(i) + "EEEvPf");
-    cuLaunchKernel_params launch{};
-    launch.gridDimX = launch.gridDimY = launch.gridDimZ = 1;
-    launch.blockDimX = 256;
-    launch.blockDimY = launch.blockDimZ = 1;
-    CUresult result = CUDA_SUCCESS;
-    CUpti_CallbackData data{};
-    data.functionParams = &launch;
-    data.functionReturnValue = &result;
-    data.contextUid = 1;
+  // Allocations of this thread in `count` launches, and a wait after each of them where that is asked for.
+  uint64_t AllocationsOf(uint64_t count, bool waits = false) {
+    LaunchCalls calls(&parts_.router);
     const uint64_t before = g_allocation_count;
     for (uint64_t i = 0; i < count; ++i) {
-      launch.f = FakeHandle<CUfunction>(0x7f0000001000 + i % 30 * 64);
-      data.symbolName = names[i % 30].c_str();
-      ++data.correlationId;
-      for (const CUpti_ApiCallbackSite site : {CUPTI_API_ENTER, CUPTI_API_EXIT}) {
-        data.callbackSite = site;
-        CallbackRouter::Callback(&router_, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &data);
-      }
+      calls.Make();
+      if (waits) calls.Wait();
     }
     return g_allocation_count - before;
   }
 
-  uint64_t QueuedEvents() {
-    uint64_t events = 0;
-    queues_.ForEach(
-        [&](ThreadState& thread) { thread.queue.Drain([&](EventType, const uint8_t*, uint32_t) { ++events; }); });
-    return events;
-  }
-
-  CuptiApi cupti_ = MakeFakeCupti();
-  ThreadQueues queues_;
-  FunctionTable functions_;
-  ContextTable contexts_;
-  ProbeGate gate_;
-  std::atomic<uint32_t> window_id_{1};
-  CallbackRouter router_;
+  LaunchParts parts_;
 };
 
 TEST_F(LaunchAllocationsTest, TheCounterSeesNewAndMalloc) {
@@ -113,20 +65,25 @@ TEST_F(LaunchAllocationsTest, TheCounterSeesNewAndMalloc) {
 }
 
 TEST_F(LaunchAllocationsTest, RecordedLaunchesAllocateNothing) {
-  EXPECT_EQ(AllocationsOfLaunches(2'000), 0u);
-  EXPECT_GE(QueuedEvents(), 2'000u);
+  EXPECT_EQ(AllocationsOf(2'000), 0u);
+  EXPECT_GE(parts_.Drain(), 2'000u);
 }
 
 TEST_F(LaunchAllocationsTest, LaunchesOutsideEveryWindowAllocateNothing) {
-  window_id_ = 0;
-  EXPECT_EQ(AllocationsOfLaunches(2'000), 0u);
+  parts_.window_id = 0;
+  EXPECT_EQ(AllocationsOf(2'000), 0u);
+}
+
+TEST_F(LaunchAllocationsTest, WaitsForTheDeviceAllocateNothing) {
+  EXPECT_EQ(AllocationsOf(1'000, true), 0u);
+  EXPECT_GE(parts_.Drain(), 2'000u);
 }
 
 TEST_F(LaunchAllocationsTest, TheFirstLaunchesOfANewThreadAllocateNothing) {
   uint64_t allocations = UINT64_MAX;
-  std::thread([&] { allocations = AllocationsOfLaunches(100); }).join();
+  std::thread([&] { allocations = AllocationsOf(100); }).join();
   EXPECT_EQ(allocations, 0u);
-  EXPECT_GE(QueuedEvents(), 100u);
+  EXPECT_GE(parts_.Drain(), 100u);
 }
 
 }  // namespace

@@ -5,15 +5,10 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <string>
-#include <vector>
 
-#include "inject/callback_router.h"
 #include "inject/nvtx_handler.h"
 #include "inject/self_stats.h"
-#include "inject/state.h"
-#include "inject/thread_queue.h"
-#include "tests/inject/fake_cupti_table.h"
+#include "tests/bench/launch_calls.h"
 #include "tests/inject/nvtx_user.h"
 
 extern "C" int (*gx_nvtx_initialize)(const void* (*)(uint32_t));
@@ -21,71 +16,28 @@ extern "C" int (*gx_nvtx_initialize)(const void* (*)(uint32_t));
 namespace gx::inject {
 namespace {
 
-// Parts of a session, made once.
-struct Parts {
-  Parts() {
-    if (!queues.Allocate(uint64_t{96} << 20) || !functions.Allocate(uint64_t{32} << 20)) std::abort();
-    CallbackRouter::Parts router_parts;
-    router_parts.cupti = &cupti;
-    router_parts.queues = &queues;
-    router_parts.functions = &functions;
-    router_parts.contexts = &contexts;
-    router_parts.gate = &gate;
-    router_parts.window_id = &window_id;
-    router.Attach(router_parts);
-    g_state.store(State::kCapturing);
-  }
-
-  // The queue is emptied outside the measured time, before it is full.
-  void EmptyWhenHalfFull(benchmark::State& state, uint64_t made) {
-    if (made % 2'000 != 0) return;
-    state.PauseTiming();
-    queues.ForEach([](ThreadState& thread) { thread.queue.Drain([](EventType, const uint8_t*, uint32_t) {}); });
-    state.ResumeTiming();
-  }
-
-  CuptiApi cupti = MakeFakeCupti();
-  ThreadQueues queues;
-  FunctionTable functions;
-  ContextTable contexts;
-  ProbeGate gate;
-  std::atomic<uint32_t> window_id{1};
-  CallbackRouter router;
-};
-
-Parts& TheParts() {
-  static Parts* parts = new Parts;
+// Made once.
+LaunchParts& TheParts() {
+  static LaunchParts* parts = new LaunchParts;
   return *parts;
+}
+
+// The queue is emptied outside the measured time, before it is full.
+void EmptyWhenHalfFull(benchmark::State& state, uint64_t made) {
+  if (made % 2'000 != 0) return;
+  state.PauseTiming();
+  TheParts().Drain();
+  state.ResumeTiming();
 }
 
 // Enter and exit of cuLaunchKernel, as many functions as an eager PyTorch step has.
 void LaunchThroughCallbacks(benchmark::State& state) {
-  constexpr size_t kFunctions = 30;
-  Parts& parts = TheParts();
-  std::vector<std::string> names;
-  for (size_t i = 0; i < kFunctions; ++i) names.push_back("_ZN2at6native6kernelIfLi" + std::to_string(i) + "EEEvPf");
-  cuLaunchKernel_params launch{};
-  launch.gridDimX = launch.gridDimY = launch.gridDimZ = 1;
-  launch.blockDimX = 256;
-  launch.blockDimY = launch.blockDimZ = 1;
-  CUresult result = CUDA_SUCCESS;
-  CUpti_CallbackData data{};
-  data.functionParams = &launch;
-  data.functionReturnValue = &result;
-  data.contextUid = 1;
-  uint64_t made = 0;
+  LaunchCalls calls(&TheParts().router);
   for (auto _ : state) {
-    const size_t function = made % kFunctions;
-    launch.f = FakeHandle<CUfunction>(0x7f0000001000 + function * 64);
-    data.symbolName = names[function].c_str();
-    ++data.correlationId;
-    data.callbackSite = CUPTI_API_ENTER;
-    CallbackRouter::Callback(&parts.router, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &data);
-    data.callbackSite = CUPTI_API_EXIT;
-    CallbackRouter::Callback(&parts.router, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &data);
-    parts.EmptyWhenHalfFull(state, ++made);
+    calls.Make();
+    EmptyWhenHalfFull(state, calls.made());
   }
-  state.SetItemsProcessed(static_cast<int64_t>(made));
+  state.SetItemsProcessed(static_cast<int64_t>(calls.made()));
   if (Stats().Get(StatId::kLaunchesDroppedQueueFull) != 0) state.SkipWithError("the queue was full");
 }
 BENCHMARK(LaunchThroughCallbacks);
@@ -100,7 +52,6 @@ BENCHMARK(LaunchOutsideEveryWindow);
 
 // nvtxRangePushA and nvtxRangePop of a program's library.
 void NvtxPushAndPop(benchmark::State& state) {
-  Parts& parts = TheParts();
   gx_nvtx_initialize = [](const void* (*get_export_table)(uint32_t)) {
     return InstallNvtxHandler(get_export_table, &TheParts().queues) ? 1 : 0;
   };
@@ -110,7 +61,7 @@ void NvtxPushAndPop(benchmark::State& state) {
   for (auto _ : state) {
     calls->push_a("forward pass of layer 12");
     calls->pop();
-    parts.EmptyWhenHalfFull(state, ++made);
+    EmptyWhenHalfFull(state, ++made);
   }
   state.SetItemsProcessed(static_cast<int64_t>(made));
   if (Stats().Get(StatId::kNvtxDroppedQueueFull) != 0) state.SkipWithError("the queue was full");

@@ -17,6 +17,7 @@ A tool is switched on before the clock starts and off after it has stopped: what
 """
 
 import gzip
+import json
 import os
 import shutil
 import sys
@@ -58,8 +59,6 @@ class TorchProfiler(Tool):
         plain = os.path.getsize(path)
         with open(path, "rb") as source, gzip.open(path + ".gz", "wb", compresslevel=6) as packed:
             shutil.copyfileobj(source, packed)
-        import json
-
         with open(path, encoding="utf-8") as source:
             kernels = sum(event.get("cat") == "kernel" for event in json.load(source)["traceEvents"])
         return kernels, plain, os.path.getsize(path + ".gz")

@@ -165,6 +165,19 @@ TEST_F(RecordWatchTest, AtTheEndASoundRunHasNone) {
   EXPECT_FALSE(watch_.JudgeAtEnd(true, 0));
 }
 
+TEST(RecordWatchThreads, ThreadsThatEndWithoutAWaitAreNotKeptForEver) {
+  RecordWatch watch;
+  for (uint32_t thread = 1; thread <= 100'000; ++thread) {
+    watch.OnLaunch(thread, 1, 7, thread, 1);
+    watch.OnKernel();
+  }
+  EXPECT_LE(watch.thread_count(), RecordWatch::kMaxThreads + 1);
+  watch.OnLaunch(200'000, 1, 7, 200'000, 1);
+  const size_t before = watch.thread_count();
+  watch.OnWait(200'000, 1, 7, false);
+  EXPECT_EQ(watch.thread_count(), before - 1) << "nor one that has waited";
+}
+
 TEST(DescribeRecordGap, NamesWhoImportsTheFunction) {
   RecordGapRecord gap;
   gap.kernel_count = 12;

@@ -143,16 +143,15 @@ Verdict CheckCuptiTraps(const Facts& facts) {
   const std::vector<CuptiTrap> traps = TrapsOf(*chosen.api_version);
   for (const CuptiTrap& trap : traps) {
     if (trap.needs_action) ++to_do;
-    verdict.evidence.push_back({trap.needs_action ? "to do" : "for information",
+    verdict.evidence.push_back({trap.needs_action ? "no counters because of" : "for information",
                                 absl::StrCat(trap.fault, "; ", trap.here, " (", trap.source, ")")});
   }
   const std::string version = CuptiVersionText(*chosen.api_version);
   if (to_do > 0) {
     verdict.level = Level::kWarning;
     verdict.summary = absl::StrCat("CUPTI ", version, " has ", to_do, " known ", to_do == 1 ? "fault" : "faults",
-                                   " that gpuexec cannot avoid");
+                                   " because of which gpuexec takes no hardware counters");
     AddFix(facts, chosen, &verdict);
-    verdict.fixes.push_back("export GPUEXEC_COUNTERS=off");
   } else if (traps.empty()) {
     verdict.summary = absl::StrCat("no fault of CUPTI ", version, " is known here");
   } else {
