@@ -139,10 +139,10 @@ void FillClockPair(Writer& message, const ClockPairRecord& pair) {
 }
 
 void AddSettings(Writer& message, uint32_t field, const std::vector<std::pair<std::string, std::string>>& settings) {
-  for (const auto& [name, value] : settings) {
+  for (const auto& pair : settings) {  // not taken apart: clang before 16 captures no structured binding
     AddMessage(message, field, [&](Writer& setting) {
-      AddBytes(setting, fields::Setting::kName, name);
-      AddBytes(setting, fields::Setting::kValue, value);
+      AddBytes(setting, fields::Setting::kName, pair.first);
+      AddBytes(setting, fields::Setting::kValue, pair.second);
     });
   }
 }
