@@ -131,18 +131,34 @@ def compare_json(options, folder, samples):
           f"({min(ratios):.1f} to {max(ratios):.1f}), its file {os.path.getsize(chrome) / os.path.getsize(path):.1f} times smaller")
 
 
+def per_item(rates):
+    if not rates:
+        return ""
+    return f" {statistics.median(rates) / 1e6:>10.3f} M/s, {1e9 / statistics.median(rates):.1f} ns each"
+
+
 def parts(options, samples):
-    for name in ("encode_benchmark", "model_benchmark", "analyze_benchmark"):
+    for name in ("encode_benchmark", "model_benchmark", "ladder_benchmark", "analyze_benchmark"):
         program = os.path.join(options.bin, "tests/bench", name)
         if not os.path.exists(program):
             print(f"{name}: left out: not built (Google benchmark not found?)")
             continue
-        text = subprocess.run([program, "--benchmark_format=json"], capture_output=True, text=True, check=True).stdout
+        text = subprocess.run([program, "--benchmark_format=json", f"--benchmark_repetitions={options.rounds}",
+                               "--benchmark_enable_random_interleaving=true"], capture_output=True, text=True, check=True).stdout
+        rounds = {}
         for row in json.loads(text)["benchmarks"]:
-            rate = row.get("items_per_second")
-            print(f"{row['name']:<50} {row['cpu_time']:>12.2f} {row['time_unit']}"
-                  + (f" {rate / 1e6:>10.2f} M/s, {1e9 / rate:.1f} ns each" if rate else ""))
-            samples.append((row["name"], 0, row["iterations"], row["cpu_time"], row["real_time"], rate or ""))
+            if row["run_type"] != "iteration":
+                continue
+            if row.get("error_occurred"):
+                sys.exit(f"host.py: {name}: {row['name']}: {row['error_message']}")
+            rounds.setdefault(row["name"], []).append(row)
+        for benchmark, rows in rounds.items():
+            times = [row["cpu_time"] for row in rows]
+            print(f"{benchmark:<50} {statistics.median(times):>12.3f} {rows[0]['time_unit']} ({min(times):.3f} to {max(times):.3f})"
+                  + per_item([row["items_per_second"] for row in rows if "items_per_second" in row]))
+            for number, row in enumerate(rows):
+                samples.append((benchmark, number, row["iterations"], row["cpu_time"], row["real_time"],
+                                row.get("items_per_second", "")))
 
 
 def main():
