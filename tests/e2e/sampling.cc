@@ -36,6 +36,18 @@ Capture SamplingTest::Sample(const std::vector<std::string>& arguments, fakes::E
   return Run(arguments, environment);
 }
 
+Capture SamplingTest::SampleUntil(std::vector<std::string> arguments, fakes::Environment environment,
+                                  const std::function<bool(const Capture&)>& enough) {
+  constexpr int kRuns = 3;
+  for (int run = 1;; ++run) {
+    Capture capture = Sample(arguments, environment);
+    if (run == kRuns || (enough ? enough(capture) : !GoodSamples(capture.trace).empty())) return capture;
+    for (std::string& argument : arguments) {
+      if (argument.starts_with("ms=")) argument = "ms=" + std::to_string(3 * std::stoi(argument.substr(3)));
+    }
+  }
+}
+
 fakes::CountedWork WorkOf(const TraceView& trace, const inject::CounterSampleRecord& sample) {
   fakes::CountedWork work;
   if (sample.graph_exec_id == 0) {

@@ -4,6 +4,7 @@
 #define GPUEXEC_TESTS_E2E_SAMPLING_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@ class SamplingTest : public CaptureTest {
  protected:
   // Counters cost what they cost: GPUEXEC_BUDGET=off, unless `environment` says otherwise.
   Capture Sample(const std::vector<std::string>& arguments, fakes::Environment environment = {});
+  // What a program gets sampled is a matter of time, which a busy machine takes away: it is run again for three times
+  // as long (its argument "ms="), twice at most, until the run is enough. Without `enough`: until it has a good sample.
+  Capture SampleUntil(std::vector<std::string> arguments, fakes::Environment environment = {},
+                      const std::function<bool(const Capture&)>& enough = {});
 };
 
 // Of scenarios of fake_host_sampling.cc with kernel_us=20: what the sample's launch (or graph) makes the fake GPU

@@ -113,7 +113,10 @@ class FailingCounters : public SamplingTest, public ::testing::WithParamInterfac
 
 TEST_P(FailingCounters, TheProgramRunsAndTheTraceSaysWhatIsMissing) {
   const std::string function = GetParam().function;
-  const Capture capture = Sample({"sampled", "ms=1500"}, {{"FAKE_FAIL", function + "=999"}});
+  const auto enough = [&](const Capture& run) {
+    return GetParam().has_samples ? !GoodSamples(run.trace).empty() : SaysWhy(run.trace, function);
+  };
+  const Capture capture = SampleUntil({"sampled", "ms=1500"}, {{"FAKE_FAIL", function + "=999"}}, enough);
   EXPECT_EQ(capture.result.out, "sampled\n");
   EXPECT_EQ(capture.result.exit_code, 0);
   ExpectWhole(capture);
@@ -148,7 +151,11 @@ INSTANTIATE_TEST_SUITE_P(
 class FailingOnce : public SamplingTest, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(FailingOnce, TheSessionsBeforeStayAndTheProgramGoesOn) {
-  const Capture capture = Sample({"sampled", "ms=2100"}, {{"FAKE_FAIL", std::string(GetParam()) + ":2=999"}});
+  const auto enough = [](const Capture& run) {
+    return !GoodSamples(run.trace, "light+").empty() && run.trace.Stat(v1::STAT_COUNTER_SESSIONS_FAILED) > 0;
+  };
+  const Capture capture =
+      SampleUntil({"sampled", "ms=2100"}, {{"FAKE_FAIL", std::string(GetParam()) + ":2=999"}}, enough);
   EXPECT_EQ(capture.result.out, "sampled\n");
   ExpectWhole(capture);
   ExpectWindowsApart(capture);
@@ -184,7 +191,8 @@ INSTANTIATE_TEST_SUITE_P(Every, FailingQueries,
 class HangingCounters : public SamplingTest, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(HangingCounters, TheProgramEnds) {
-  const Capture capture = Sample({"sampled", "ms=1500"}, {{"FAKE_HANG", GetParam()}});
+  const Capture capture = SampleUntil({"sampled", "ms=1500"}, {{"FAKE_HANG", GetParam()}},
+                                      [](const Capture& run) { return !run.log.Of("hangs").empty(); });
   EXPECT_THAT(capture.log.Of("hangs"), SizeIs(1));
   EXPECT_EQ(capture.result.out, "sampled\n");
   EXPECT_EQ(capture.result.exit_code, 0);

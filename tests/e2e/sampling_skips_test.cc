@@ -24,8 +24,10 @@ using ::testing::SizeIs;
 
 class SamplingSkips : public SamplingTest {};
 
+bool HasDenials(const Capture& capture) { return !capture.trace.counter_denials.empty(); }
+
 TEST_F(SamplingSkips, CommunicationKernelsByName) {
-  const Capture capture = Sample({"sampled", "ms=1600", "names=nccl", "kernels=1"});
+  const Capture capture = SampleUntil({"sampled", "ms=1600", "names=nccl", "kernels=1"}, {}, HasDenials);
   EXPECT_EQ(capture.result.out, "sampled\n");
   ExpectWhole(capture);
   EXPECT_THAT(capture.log.Of("range"), IsEmpty());
@@ -34,16 +36,20 @@ TEST_F(SamplingSkips, CommunicationKernelsByName) {
 }
 
 TEST_F(SamplingSkips, KernelsThatTheUserNames) {
-  const Capture capture = Sample({"sampled", "ms=1800"}, {{"GPUEXEC_COUNTERS_DENY", "*sampled_1*"}});
+  const auto kernels_of = [](const TraceView& trace) {
+    std::set<std::string> kernels;
+    for (const auto& sample : GoodSamples(trace)) kernels.insert(KernelName(trace, sample));
+    return kernels;
+  };
+  const Capture capture = SampleUntil({"sampled", "ms=1800"}, {{"GPUEXEC_COUNTERS_DENY", "*sampled_1*"}},
+                                      [&](const Capture& run) { return kernels_of(run.trace).size() >= 2; });
   ExpectSamplesOfTheirLaunches(capture.trace);
   EXPECT_THAT(Denials(capture.trace), ElementsAre("_Z8sampled_1Pf: REASON_USER"));
-  std::set<std::string> kernels;
-  for (const auto& sample : GoodSamples(capture.trace)) kernels.insert(KernelName(capture.trace, sample));
-  EXPECT_THAT(kernels, ElementsAre("_Z8sampled_0Pf", "_Z8sampled_2Pf"));
+  EXPECT_THAT(kernels_of(capture.trace), ElementsAre("_Z8sampled_0Pf", "_Z8sampled_2Pf"));
 }
 
 TEST_F(SamplingSkips, CooperativeLaunches) {
-  const Capture capture = Sample({"sampled", "ms=1600", "cooperative=1", "kernels=1"});
+  const Capture capture = SampleUntil({"sampled", "ms=1600", "cooperative=1", "kernels=1"}, {}, HasDenials);
   ExpectWhole(capture);
   EXPECT_THAT(capture.log.Of("range"), IsEmpty());
   EXPECT_THAT(Denials(capture.trace), Contains(HasSubstr("REASON_COOPERATIVE")));
@@ -59,7 +65,7 @@ struct Behaviour {
 class ContextBehaviour : public SamplingTest, public ::testing::WithParamInterface<Behaviour> {};
 
 TEST_P(ContextBehaviour, KeepsAContextOut) {
-  const Capture capture = Sample({"behaviour", std::string("what=") + GetParam().what, "ms=1600"});
+  const Capture capture = SampleUntil({"behaviour", std::string("what=") + GetParam().what, "ms=1600"}, {}, HasDenials);
   EXPECT_EQ(capture.result.out, std::string("behaved as ") + GetParam().what + "\n");
   ExpectWhole(capture);
   EXPECT_THAT(capture.log.Of("range"), IsEmpty());
@@ -78,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(Every, ContextBehaviour,
 class HarmlessBehaviour : public SamplingTest, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(HarmlessBehaviour, IsSampled) {
-  const Capture capture = Sample({"behaviour", std::string("what=") + GetParam(), "ms=1600"});
+  const Capture capture = SampleUntil({"behaviour", std::string("what=") + GetParam(), "ms=1600"});
   EXPECT_EQ(capture.result.out, std::string("behaved as ") + GetParam() + "\n");
   ExpectWhole(capture);
   ExpectWindowsApart(capture);
@@ -92,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(Every, HarmlessBehaviour, ::testing::Values("managed", 
 // -------------------------------------------------------------------------------------------- kernels that wait
 
 TEST_F(SamplingSkips, AKernelThatWaitsForTheHostIsDeniedAfterItsDeadline) {
-  const Capture capture = Sample({"spin", "how=host", "ms=2100"});
+  const Capture capture = SampleUntil({"spin", "how=host", "ms=2100"}, {}, HasDenials);
   EXPECT_EQ(capture.result.out, "spun\n");
   ExpectWhole(capture);
   EXPECT_THAT(Denials(capture.trace), ElementsAre("spin_until_host: REASON_DEADLINE"));
@@ -125,7 +131,7 @@ TEST_F(SamplingSkips, AProgramThatRunsAheadIsNotDisturbed) {
 // --------------------------------------------------------------------------------------------------- captures
 
 TEST_F(SamplingSkips, ACaptureBesideLaunchesStaysValid) {
-  const Capture capture = Sample({"capture", "ms=3000"});
+  const Capture capture = SampleUntil({"capture", "ms=3000"});
   EXPECT_EQ(capture.result.out, "invalid captures: 0\n");
   EXPECT_TRUE(capture.trace.trailer.has_value());
   EXPECT_EQ(capture.trace.launches.size(), capture.log.Of("launch", "captured", "0").size());
@@ -137,7 +143,7 @@ TEST_F(SamplingSkips, ACaptureBesideLaunchesStaysValid) {
 // ---------------------------------------------------------------------------------------- contexts and devices
 
 TEST_F(SamplingSkips, AResetInMidRunLosesNothing) {
-  const Capture capture = Sample({"reset", "ms=1600", "resets=2"});
+  const Capture capture = SampleUntil({"reset", "ms=1600", "resets=2"});
   EXPECT_EQ(capture.result.out, "reset 2\n");
   ExpectWhole(capture);
   ExpectWindowsApart(capture);
@@ -155,7 +161,7 @@ TEST_F(SamplingSkips, AResetWhileCountersAreArmedReadsThemFirst) {
 }
 
 TEST_F(SamplingSkips, TwoContextsOfADeviceTakeTurns) {
-  const Capture capture = Sample({"pair", "ms=2500"});
+  const Capture capture = SampleUntil({"pair", "ms=2500"});
   EXPECT_EQ(capture.result.out, "pair\n");
   ExpectWhole(capture);
   ExpectWindowsApart(capture);
@@ -165,16 +171,18 @@ TEST_F(SamplingSkips, TwoContextsOfADeviceTakeTurns) {
 
 TEST_F(SamplingSkips, TwoDevicesAreSampledSideBySide) {
   // Time for a second round: on a busy machine the first one may open a session on one device alone.
-  const Capture capture = Sample({"pair", "across=devices", "ms=4000", "pause_us=400"});
+  const auto devices_of = [](const TraceView& trace) {
+    std::set<uint64_t> devices;
+    for (const auto& sample : GoodSamples(trace)) devices.insert(trace.counter_groups.at(sample.group_iid).device_id());
+    return devices;
+  };
+  const Capture capture = SampleUntil({"pair", "across=devices", "ms=4000", "pause_us=400"}, {},
+                                      [&](const Capture& run) { return devices_of(run.trace).size() >= 2; });
   EXPECT_EQ(capture.result.out, "pair\n");
   ExpectWhole(capture);
   ExpectWindowsApart(capture);
   ExpectSamplesOfTheirLaunches(capture.trace);
-  std::set<uint64_t> devices;
-  for (const auto& sample : GoodSamples(capture.trace)) {
-    devices.insert(capture.trace.counter_groups.at(sample.group_iid).device_id());
-  }
-  EXPECT_THAT(devices, ElementsAre(0u, 1u));
+  EXPECT_THAT(devices_of(capture.trace), ElementsAre(0u, 1u));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -32,8 +34,32 @@ std::map<std::pair<std::string, std::string>, size_t> SampleCounts(const TraceVi
   return counts;
 }
 
+using Enough = std::function<bool(const Capture&)>;
+
+Enough HasSessions(size_t count) {
+  return [count](const Capture& capture) { return capture.trace.counter_sessions.size() >= count; };
+}
+
+Enough HasSampledSessions(size_t count) {
+  return [count](const Capture& capture) {
+    std::set<uint64_t> sessions;
+    for (const auto& sample : capture.trace.counter_samples) sessions.insert(sample.session_id);
+    return sessions.size() >= count;
+  };
+}
+
+Enough HasSamplesOf(std::string group, size_t count) {
+  return [group = std::move(group), count](const Capture& capture) {
+    return GoodSamples(capture.trace, group).size() >= count;
+  };
+}
+
 TEST_F(Sampling, EverySignatureHasThreeSamplesOfEveryCoreGroup) {
-  const Capture capture = Sample({"sampled", "ms=2100"});
+  const auto enough = [](const Capture& run) {
+    const auto counts = SampleCounts(run.trace);
+    return counts.size() >= 9 && std::all_of(counts.begin(), counts.end(), [](const auto& n) { return n.second >= 3; });
+  };
+  const Capture capture = SampleUntil({"sampled", "ms=2100"}, {}, enough);
   EXPECT_EQ(capture.result.out, "sampled\n");
   ExpectWhole(capture);
   ExpectWindowsApart(capture);
@@ -52,7 +78,7 @@ TEST_F(Sampling, EverySignatureHasThreeSamplesOfEveryCoreGroup) {
 }
 
 TEST_F(Sampling, OneSessionOfCuptiCountsHardwareAndThenPatchedCode) {
-  const Capture capture = Sample({"sampled", "ms=2100"});
+  const Capture capture = SampleUntil({"sampled", "ms=2100"}, {}, HasSessions(2));
   ASSERT_THAT(capture.trace.counter_sessions, SizeIs(Ge(2u)));
   std::vector<std::string> groups;
   std::set<uint64_t> windows;
@@ -67,7 +93,7 @@ TEST_F(Sampling, OneSessionOfCuptiCountsHardwareAndThenPatchedCode) {
 }
 
 TEST_F(Sampling, AllOtherLaunchesAreTimedOnce) {
-  const Capture capture = Sample({"sampled", "ms=2100"});
+  const Capture capture = SampleUntil({"sampled", "ms=2100"});
   EXPECT_THAT(capture.trace.counter_samples, Not(IsEmpty()));
   std::set<uint64_t> timed;
   for (const KernelRow& kernel : capture.trace.kernels) {
@@ -80,7 +106,7 @@ TEST_F(Sampling, AllOtherLaunchesAreTimedOnce) {
 }
 
 TEST_F(Sampling, TheFirstRangeOfASessionIsMarked) {
-  const Capture capture = Sample({"sampled", "ms=1600"});
+  const Capture capture = SampleUntil({"sampled", "ms=1600"}, {}, HasSampledSessions(3));
   std::set<uint64_t> sessions;
   for (const auto& sample : capture.trace.counter_samples) {
     EXPECT_EQ((sample.flags & v1::CounterBatch::FLAG_FIRST_OF_SESSION) != 0, sample.range_order == 0);
@@ -90,10 +116,10 @@ TEST_F(Sampling, TheFirstRangeOfASessionIsMarked) {
 }
 
 TEST_F(Sampling, TensorGroupsAreForKernelsWhoseTensorPipeWasActive) {
-  const Capture capture = Sample({"sampled", "ms=3000", "names=gemm"});
+  const Capture capture = SampleUntil({"sampled", "ms=3000", "names=gemm"}, {}, HasSamplesOf("tensor", 3));
   ExpectSamplesOfTheirLaunches(capture.trace);
   EXPECT_THAT(GoodSamples(capture.trace, "tensor"), SizeIs(Ge(3u)));
-  const Capture plain = Sample({"sampled", "ms=2100"});
+  const Capture plain = SampleUntil({"sampled", "ms=2100"}, {}, HasSamplesOf("tensor", 1));
   EXPECT_THAT(GoodSamples(plain.trace, "light+"), Not(IsEmpty()));
   // This one holds other counters too.
   EXPECT_THAT(GoodSamples(plain.trace, "tensor"), Not(IsEmpty()));
@@ -101,14 +127,15 @@ TEST_F(Sampling, TensorGroupsAreForKernelsWhoseTensorPipeWasActive) {
 }
 
 TEST_F(Sampling, WithinABudgetTheFirstRoundTakesNoTensorGroupForOtherKernels) {
-  const Capture plain = Sample({"sampled", "ms=2100"}, {{"GPUEXEC_BUDGET", "1%"}});
+  const Capture plain = SampleUntil({"sampled", "ms=2100"}, {{"GPUEXEC_BUDGET", "1%"}}, HasSamplesOf("light+", 1));
   EXPECT_THAT(GoodSamples(plain.trace, "light+"), Not(IsEmpty()));
   EXPECT_THAT(GoodSamples(plain.trace, "tensor"), IsEmpty());
 }
 
 TEST_F(Sampling, TheUsersOwnMetrics) {
   const Capture capture =
-      Sample({"sampled", "ms=1600"}, {{"GPUEXEC_COUNTERS", "smsp__inst_executed.sum,smsp__no_such_thing.sum"}});
+      SampleUntil({"sampled", "ms=1600"}, {{"GPUEXEC_COUNTERS", "smsp__inst_executed.sum,smsp__no_such_thing.sum"}},
+                  HasSamplesOf("user", 9));
   ExpectSamplesOfTheirLaunches(capture.trace);
   EXPECT_THAT(GoodSamples(capture.trace, "user"), SizeIs(Ge(9u)));
   ASSERT_THAT(capture.trace.counter_plans, SizeIs(1));
@@ -118,7 +145,12 @@ TEST_F(Sampling, TheUsersOwnMetrics) {
 }
 
 TEST_F(Sampling, TheWholeFullSetInOnePassEach) {
-  const Capture capture = Sample({"sampled", "ms=5000", "names=gemm"}, {{"GPUEXEC_COUNTERS", "full"}});
+  const auto enough = [](const Capture& run) {
+    std::set<std::string> groups;
+    for (const auto& sample : GoodSamples(run.trace)) groups.insert(GroupName(run.trace, sample));
+    return groups.size() >= 10;
+  };
+  const Capture capture = SampleUntil({"sampled", "ms=5000", "names=gemm"}, {{"GPUEXEC_COUNTERS", "full"}}, enough);
   ExpectSamplesOfTheirLaunches(capture.trace);
   EXPECT_EQ(capture.trace.Stat(v1::STAT_COUNTER_NAN_VALUES), 0u);
   std::set<std::string> groups;
@@ -129,7 +161,7 @@ TEST_F(Sampling, TheWholeFullSetInOnePassEach) {
 }
 
 TEST_F(Sampling, PeaksOfTheDeviceAreToldOnce) {
-  const Capture capture = Sample({"sampled", "ms=1600"});
+  const Capture capture = SampleUntil({"sampled", "ms=1600"});
   ASSERT_THAT(capture.trace.device_peaks, SizeIs(1));
   std::map<std::string, double> peaks;
   for (const auto& peak : capture.trace.device_peaks[0].peak()) peaks[peak.metric()] = peak.value();
@@ -139,7 +171,7 @@ TEST_F(Sampling, PeaksOfTheDeviceAreToldOnce) {
 }
 
 TEST_F(Sampling, AGraphIsOneSampleOfAllItsKernels) {
-  const Capture capture = Sample({"replay", "ms=2100"});
+  const Capture capture = SampleUntil({"replay", "ms=2100"}, {}, HasSamplesOf("light+", 3));
   EXPECT_EQ(capture.result.out, "replayed\n");
   ExpectWhole(capture);
   ExpectWindowsApart(capture);
@@ -154,7 +186,7 @@ TEST_F(Sampling, AGraphIsOneSampleOfAllItsKernels) {
 
 // Kernels that seldom overlap: counting begins when most of the time has timings of kernels that ran alone.
 TEST_F(Sampling, ThreadsAndStreamsOfOneContext) {
-  const Capture capture = Sample({"sampled", "ms=3000", "threads=3", "streams=2", "pause_us=400"});
+  const Capture capture = SampleUntil({"sampled", "ms=3000", "threads=3", "streams=2", "pause_us=400"});
   EXPECT_EQ(capture.result.out, "sampled\n");
   ExpectWhole(capture);
   ExpectWindowsApart(capture);
@@ -167,7 +199,7 @@ TEST_F(Sampling, ADriverWithoutContextEventsHasItsStreamsAsked) {
   const fakes::Environment old_driver = {{"LD_LIBRARY_PATH", GX_FAKES_DIR "/old:" GX_FAKES_DIR}};
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"sampled", "ms=3000", "streams=3", "sync_every=1"}, {"capture", "ms=3000"}}) {
-    const Capture capture = Sample(arguments, old_driver);
+    const Capture capture = SampleUntil(arguments, old_driver);
     EXPECT_EQ(capture.result.out, RunBare({arguments[0], "ms=10"}).out);
     ExpectWindowsApart(capture);
     ExpectSamplesOfTheirLaunches(capture.trace);
@@ -176,14 +208,14 @@ TEST_F(Sampling, ADriverWithoutContextEventsHasItsStreamsAsked) {
 }
 
 TEST_F(Sampling, CopiesBetweenLaunchesAreInNoSample) {
-  const Capture capture = Sample({"sampled", "ms=3000", "copies=1"});
+  const Capture capture = SampleUntil({"sampled", "ms=3000", "copies=1"});
   ExpectWhole(capture);
   ExpectSamplesOfTheirLaunches(capture.trace);
   EXPECT_THAT(GoodSamples(capture.trace), Not(IsEmpty()));
 }
 
 TEST_F(Sampling, ASampleNamesItsLaunch) {
-  const Capture capture = Sample({"sampled", "ms=1600"});
+  const Capture capture = SampleUntil({"sampled", "ms=1600"});
   std::map<uint64_t, const LaunchRow*> launches;
   for (const LaunchRow& launch : capture.trace.launches) launches[launch.record.correlation_id] = &launch;
   EXPECT_THAT(capture.trace.counter_samples, Not(IsEmpty()));
@@ -199,9 +231,9 @@ TEST_F(Sampling, ASampleNamesItsLaunch) {
 }
 
 TEST_F(Sampling, TheBudgetEndsSampling) {
-  const Capture capture =
-      Sample({"sampled", "ms=3000", "kernels=9"},
-             {{"GPUEXEC_BUDGET", "0.1%"}, {"GPUEXEC_COUNTERS", "full"}, {"FAKE_CUPTI_START_US", "400000"}});
+  const Capture capture = SampleUntil(
+      {"sampled", "ms=3000", "kernels=9"},
+      {{"GPUEXEC_BUDGET", "0.1%"}, {"GPUEXEC_COUNTERS", "full"}, {"FAKE_CUPTI_START_US", "400000"}}, HasSessions(1));
   ExpectWhole(capture);
   ExpectSamplesOfTheirLaunches(capture.trace);
   // One round of at most 1.5 s is always allowed, and a switch of groups of 0.4 s may be begun in it.
@@ -234,8 +266,12 @@ TEST_F(Sampling, OfAJobOnlyRankZeroIsSampledUnlessItIsAskedFor) {
   ASSERT_THAT(later.trace.counter_access, SizeIs(1));
   EXPECT_EQ(later.trace.counter_access[0].state(), v1::CounterAccess::STATE_OFF);
   EXPECT_THAT(later.trace.counter_access[0].text(), HasSubstr("rank 1 of a job"));
-  EXPECT_THAT(GoodSamples(sampled({{"RANK", "0"}}).trace), Not(IsEmpty()));
-  EXPECT_THAT(GoodSamples(sampled({{"RANK", "1"}, {"GPUEXEC_COUNTERS", "light"}}).trace), Not(IsEmpty()));
+  const auto sampled_until = [&](fakes::Environment environment) {
+    environment["WORLD_SIZE"] = "2";
+    return SampleUntil({"sampled", "ms=1300"}, environment);
+  };
+  EXPECT_THAT(GoodSamples(sampled_until({{"RANK", "0"}}).trace), Not(IsEmpty()));
+  EXPECT_THAT(GoodSamples(sampled_until({{"RANK", "1"}, {"GPUEXEC_COUNTERS", "light"}}).trace), Not(IsEmpty()));
 }
 
 }  // namespace

@@ -13,12 +13,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/fakes/host_program.h"
@@ -32,30 +35,72 @@ namespace {
 constexpr int kToolDescriptors = 200;
 constexpr rlim_t kFewBytes = 1 << 20;
 
+// Threads of a tool, and loading a library, have a file open for a moment.
+constexpr int kLooks = 200;
+constexpr auto kBetweenLooks = std::chrono::milliseconds(10);
+
+struct OpenFile {
+  int descriptor = 0;
+  // Files by path, the rest by kind; empty: closed meanwhile.
+  std::string target;
+  // Closed where another program is executed, as what is open for a moment is.
+  bool closes_on_exec = false;
+};
+
 std::string LinkTarget(const std::string& link) {
   char target[4096];
   const ssize_t length = readlink(link.c_str(), target, sizeof(target));
-  return length < 0 ? std::string("?") : std::string(target, static_cast<size_t>(length));
+  return length < 0 ? std::string() : std::string(target, static_cast<size_t>(length));
 }
 
-// What is open, by number: files by path, the rest by kind. Those of tools only where a new program would inherit them.
-std::vector<std::string> OpenFiles() {
-  std::vector<std::pair<int, std::string>> files;
+// By number. Those of tools only where a new program would inherit them.
+std::vector<OpenFile> LookAtOpenFiles() {
+  std::vector<OpenFile> files;
   DIR* const folder = opendir("/proc/self/fd");
   if (folder == nullptr) return {};
   while (const dirent* entry = readdir(folder)) {
-    const int descriptor = std::atoi(entry->d_name);
-    if (entry->d_name[0] == '.' || descriptor == dirfd(folder)) continue;
-    if (descriptor >= kToolDescriptors && (fcntl(descriptor, F_GETFD) & FD_CLOEXEC) != 0) continue;
-    std::string target = LinkTarget(std::string("/proc/self/fd/") + entry->d_name);
-    if (const size_t bracket = target.find(":["); bracket != std::string::npos) target.resize(bracket);
-    files.emplace_back(descriptor, target);
+    OpenFile file;
+    file.descriptor = std::atoi(entry->d_name);
+    if (entry->d_name[0] == '.' || file.descriptor == dirfd(folder)) continue;
+    file.target = LinkTarget(std::string("/proc/self/fd/") + entry->d_name);
+    const int flags = fcntl(file.descriptor, F_GETFD);
+    if (file.target.empty() || flags < 0) continue;
+    file.closes_on_exec = (flags & FD_CLOEXEC) != 0;
+    if (file.descriptor >= kToolDescriptors && file.closes_on_exec) continue;
+    if (const size_t bracket = file.target.find(":["); bracket != std::string::npos) file.target.resize(bracket);
+    files.push_back(std::move(file));
   }
   closedir(folder);
-  std::sort(files.begin(), files.end());
-  std::vector<std::string> lines;
-  for (const auto& [descriptor, target] : files) lines.push_back(std::to_string(descriptor) + " " + target);
-  return lines;
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.descriptor < b.descriptor; });
+  return files;
+}
+
+// What stays open: a look that finds a file that may be open for a moment only is taken again, for two seconds.
+std::vector<OpenFile> OpenFiles() {
+  for (int look = 1;; ++look) {
+    std::vector<OpenFile> files = LookAtOpenFiles();
+    const auto passing = [](const OpenFile& file) { return file.closes_on_exec; };
+    if (look == kLooks || std::none_of(files.begin(), files.end(), passing)) return files;
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
+int NextDescriptor() {
+  const int descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  close(descriptor);
+  return descriptor;
+}
+
+// The number that the next file gets; the one after what stays open, wherever it can be had within two seconds.
+int SettledNextDescriptor(const std::vector<OpenFile>& files) {
+  int expected = 0;
+  for (const OpenFile& file : files) expected += file.descriptor == expected ? 1 : 0;
+  int next = NextDescriptor();
+  for (int look = 1; look < kLooks && next != expected; ++look) {
+    std::this_thread::sleep_for(kBetweenLooks);
+    next = NextDescriptor();
+  }
+  return next;
 }
 
 std::string SignalActions() {
@@ -93,10 +138,9 @@ void PrintState() {
   const mode_t mask = umask(0);
   umask(mask);
   std::printf("umask %o, rounding %d\n", static_cast<unsigned>(mask), fegetround());
-  for (const std::string& file : OpenFiles()) std::printf("open %s\n", file.c_str());
-  const int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  std::printf("next descriptor %d\n", next);
-  close(next);
+  const std::vector<OpenFile> open_files = OpenFiles();
+  for (const OpenFile& file : open_files) std::printf("open %d %s\n", file.descriptor, file.target.c_str());
+  std::printf("next descriptor %d\n", SettledNextDescriptor(open_files));
   std::printf("handled signals%s\nblocked signals%s\n", SignalActions().c_str(), BlockedSignals().c_str());
   stack_t stack{};
   sigaltstack(nullptr, &stack);
