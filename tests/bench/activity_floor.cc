@@ -11,11 +11,16 @@
 //   GX_FLOOR_ALSO=1,2      other kinds beside that, by CUpti_ActivityKind's numbers: what do they add?
 //   GX_FLOOR_FLUSH_MS=500  a thread that asks for complete buffers so often
 //   GX_FLOOR_TOGGLE_MS=N   N ms later the kernel kind is switched off and on again, as windows of counters do
+//   GX_FLOOR_DUTY_MS=A,B   kernel activity for A ms, detached (cuptiFinalize, in a callback at the return of a call of
+//   the
+//                          program, as CUPTI's guide asks) for B ms, and so on. At the end "duty CYCLES RECORDS" on
+//                          stderr
 //   GX_FLOOR_CLOCK=1       callbacks read the clock
 //   GX_FLOOR_REQUIRED=1    ends the program where that cannot be had: a figure without it would be one of nothing
 #include <cupti.h>
 #include <dlfcn.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -46,6 +51,74 @@ void CUPTIAPI OnCall(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*)
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   g_clock_sum = now.tv_nsec;
+}
+
+// What a mode that detaches rests on: does a program with many threads live through it, and are records lost?
+struct Duty {
+  decltype(&cuptiSubscribe) subscribe = nullptr;
+  decltype(&cuptiEnableDomain) enable_domain = nullptr;
+  decltype(&cuptiActivityRegisterCallbacks) register_callbacks = nullptr;
+  decltype(&cuptiActivityEnable) enable = nullptr;
+  decltype(&cuptiActivityFlushAll) flush = nullptr;
+  decltype(&cuptiActivityGetNextRecord) next = nullptr;
+  decltype(&cuptiFinalize) finalize = nullptr;
+  // 0: stay. 1: the next call that returns is to detach. 2: one does. 3: it has.
+  std::atomic<int> detach{0};
+  std::atomic<uint64_t> cycles{0};
+  std::atomic<uint64_t> records{0};
+};
+// Never destroyed: threads of the program may still be in a callback.
+Duty& g_duty = *new Duty;
+
+void CUPTIAPI CountRecords(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid_bytes) {
+  CUpti_Activity* record = nullptr;
+  while (valid_bytes != 0 && g_duty.next(buffer, valid_bytes, &record) == CUPTI_SUCCESS) {
+    if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) g_duty.records.fetch_add(1);
+  }
+  std::free(buffer);
+}
+
+void CUPTIAPI OnDutyCall(void*, CUpti_CallbackDomain domain, CUpti_CallbackId, const void* data) {
+  if (domain != CUPTI_CB_DOMAIN_RUNTIME_API && domain != CUPTI_CB_DOMAIN_DRIVER_API) return;
+  if (static_cast<const CUpti_CallbackData*>(data)->callbackSite != CUPTI_API_EXIT) return;
+  int wanted = 1;
+  if (!g_duty.detach.compare_exchange_strong(wanted, 2)) return;
+  const CUptiResult result = g_duty.finalize();
+  if (result != CUPTI_SUCCESS) std::fprintf(stderr, "activity floor: cuptiFinalize: %d\n", static_cast<int>(result));
+  g_duty.detach.store(3);
+}
+
+CUptiResult AttachForDuty() {
+  CUpti_SubscriberHandle subscriber = nullptr;
+  CUptiResult result = g_duty.subscribe(&subscriber, OnDutyCall, nullptr);
+  if (result == CUPTI_SUCCESS) result = g_duty.register_callbacks(Requested, CountRecords);
+  if (result == CUPTI_SUCCESS) result = g_duty.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  // The runtime's calls and the driver's: whichever returns first.
+  if (result == CUPTI_SUCCESS) result = g_duty.enable_domain(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API);
+  if (result == CUPTI_SUCCESS) result = g_duty.enable_domain(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API);
+  return result;
+}
+
+void RunDuty(int attached_ms, int detached_ms) {
+  for (;;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(attached_ms));
+    g_duty.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    g_duty.detach.store(1);
+    while (g_duty.detach.load() != 3) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    std::this_thread::sleep_for(std::chrono::milliseconds(detached_ms));
+    g_duty.detach.store(0);
+    const CUptiResult result = AttachForDuty();
+    if (result != CUPTI_SUCCESS) {
+      std::fprintf(stderr, "activity floor: CUPTI error %d on attaching again\n", static_cast<int>(result));
+      std::_Exit(3);
+    }
+    g_duty.cycles.fetch_add(1);
+  }
+}
+
+void SayDuty() {
+  std::fprintf(stderr, "duty %llu %llu\n", static_cast<unsigned long long>(g_duty.cycles.load()),
+               static_cast<unsigned long long>(g_duty.records.load()));
 }
 
 template <typename Function>
@@ -83,6 +156,23 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
       !Find(library, "cuptiActivityFlushAll", &flush) || !Find(library, "cuptiActivityDisable", &disable) ||
       !Find(library, "cuptiEnableCallback", &enable_callback)) {
     return Refuse();
+  }
+  if (const char* duty = std::getenv("GX_FLOOR_DUTY_MS")) {
+    int attached_ms = 0;
+    int detached_ms = 0;
+    if (std::sscanf(duty, "%d,%d", &attached_ms, &detached_ms) != 2 ||
+        !Find(library, "cuptiSubscribe", &g_duty.subscribe) ||
+        !Find(library, "cuptiEnableDomain", &g_duty.enable_domain) ||
+        !Find(library, "cuptiActivityRegisterCallbacks", &g_duty.register_callbacks) ||
+        !Find(library, "cuptiActivityEnable", &g_duty.enable) ||
+        !Find(library, "cuptiActivityFlushAll", &g_duty.flush) ||
+        !Find(library, "cuptiActivityGetNextRecord", &g_duty.next) ||
+        !Find(library, "cuptiFinalize", &g_duty.finalize) || AttachForDuty() != CUPTI_SUCCESS) {
+      return Refuse();
+    }
+    std::atexit(SayDuty);
+    std::thread(RunDuty, attached_ms, detached_ms).detach();
+    return 1;
   }
   g_reads_clock = std::getenv("GX_FLOOR_CLOCK") != nullptr;
   CUpti_SubscriberHandle subscriber = nullptr;

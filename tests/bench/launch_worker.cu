@@ -7,9 +7,11 @@
 // A line in, a line out:
 //   ready                "ready"
 //   launch N             N empty kernels in one stream, and the wait for them: "NS_OF_CALLS NS_OF_ALL"
-//   threads T N          the same in T threads with a stream each, N in each of them; both times from the first to the
-//   last graph N              N replays of a graph of 600 empty kernels memory               "RESIDENT_KIB
-//   DEVICE_BYTES_USED" quit                 ends the program
+//   threads T N          the same in T threads with a stream each, N in each of them; both times from first to last
+//   graph N              N replays of a graph of 600 empty kernels
+//   memory               "RESIDENT_KIB DEVICE_BYTES_USED"
+//   quit                 ends the program
+//
 // The thread that launches is bound to one core (those that a library has started by then are not), so that the
 // scheduler is not what is compared.
 #include <cuda_runtime.h>
