@@ -134,8 +134,10 @@ void FillProcess(const ProcessSection& process, const CountersSection* counters,
   for (const DeviceSection& device : process.devices) FillDevice(device, message->add_device());
   FillRun(process.run, message->mutable_run());
   pb::OverheadBill* bill = message->mutable_bill();
-  bill->set_cupti_overhead_count(process.run.overhead_count);
-  bill->set_cupti_overhead_ns(process.run.overhead_ns);
+  if (process.run.overhead_count > 0) {
+    bill->set_cupti_overhead_count(process.run.overhead_count);
+    bill->set_cupti_overhead_ns(process.run.overhead_ns);
+  }
   bill->set_window_switch_ns(process.run.window_switch_ns);
   if (counters != nullptr) {
     FillBill(*counters, bill->mutable_counters());

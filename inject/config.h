@@ -33,6 +33,8 @@ struct Config {
   bool nvtx = true;
   // GPUEXEC_TIMING=off: launch tier only.
   bool timing = true;
+  // GPUEXEC_OVERHEAD=on: also what CUPTI records of its own overhead. Its kind makes every launch dearer (recording.h).
+  bool overhead = false;
   // GPUEXEC_NVML=off: no clock, power and temperature samples.
   bool nvml = true;
   // GPUEXEC_OCCUPANCY=off: do not ask the driver for occupancy and function attributes.

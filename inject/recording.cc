@@ -19,6 +19,7 @@ constexpr const char* kKindNames[] = {"CONCURRENT_KERNEL", "MEMCPY", "MEMCPY2", 
 
 void Recording::EnableKinds() {
   for (uint32_t i = 0; i < std::size(kKinds); ++i) {
+    if (kKinds[i] == CUPTI_ACTIVITY_KIND_OVERHEAD && !overhead_) continue;
     const CUptiResult result = cupti_->cuptiActivityEnable(kKinds[i]);
     if (result == CUPTI_SUCCESS) {
       enabled_mask_ |= 1u << i;

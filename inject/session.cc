@@ -645,7 +645,8 @@ void AttachParts(Session& session, uint64_t start_ns) {
   prober_parts.ask_functions = session.config.occupancy;
   prober_parts.answered = [] { GetSession().writer->Wake(); };
   session.prober.Attach(prober_parts);
-  session.recording.Attach(&session.cupti, session.writer.get(), session.config.timing, &session.buffers);
+  session.recording.Attach(&session.cupti, session.writer.get(),
+                           {.timing = session.config.timing, .overhead = session.config.overhead}, &session.buffers);
   CallbackRouter::Parts router_parts;
   router_parts.cupti = &session.cupti;
   router_parts.queues = &session.queues;

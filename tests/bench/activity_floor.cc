@@ -7,6 +7,7 @@
 //   GX_FLOOR=activity      kernel activity alone (the default)
 //           =callbacks     callbacks of launches alone, which return at once
 //           =both
+//           =domain        kernel activity, and callbacks of every call of the driver, which return at once
 //           =nothing       attached as a subscriber, nothing else
 //   GX_FLOOR_ALSO=1,2      other kinds beside that, by CUpti_ActivityKind's numbers: what do they add?
 //   GX_FLOOR_FLUSH_MS=500  a thread that asks for complete buffers so often
@@ -15,9 +16,11 @@
 //   the
 //                          program, as CUPTI's guide asks) for B ms, and so on. At the end "duty CYCLES RECORDS" on
 //                          stderr
-//   GX_FLOOR_CLOCK=1       callbacks read the clock
-//   GX_FLOOR_REQUIRED=1    ends the program where that cannot be had: a figure without it would be one of nothing
+//   GX_FLOOR_PROFILER_MS=A,B  cuptiProfilerInitialize after A ms, cuptiProfilerDeInitialize B ms later (0: never), and
+//   so on GX_FLOOR_CLOCK=1       callbacks read the clock GX_FLOOR_REQUIRED=1    ends the program where that cannot be
+//   had: a figure without it would be one of nothing
 #include <cupti.h>
+#include <cupti_profiler_target.h>
 #include <dlfcn.h>
 
 #include <atomic>
@@ -121,6 +124,28 @@ void SayDuty() {
                static_cast<unsigned long long>(g_duty.records.load()));
 }
 
+double MsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// Hardware counters made ready, as they are before a session, and given up again. Says how long each call took.
+void ReadyCounters(decltype(&cuptiProfilerInitialize) begin, decltype(&cuptiProfilerDeInitialize) end, int after_ms,
+                   int for_ms) {
+  for (;;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(after_ms));
+    CUpti_Profiler_Initialize_Params ready = {CUpti_Profiler_Initialize_Params_STRUCT_SIZE, nullptr};
+    auto called = std::chrono::steady_clock::now();
+    CUptiResult result = begin(&ready);
+    std::fprintf(stderr, "profiler ready: %d, %.2f ms\n", static_cast<int>(result), MsSince(called));
+    if (result != CUPTI_SUCCESS || for_ms == 0) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(for_ms));
+    CUpti_Profiler_DeInitialize_Params given_up = {CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE, nullptr};
+    called = std::chrono::steady_clock::now();
+    result = end(&given_up);
+    std::fprintf(stderr, "profiler given up: %d, %.2f ms\n", static_cast<int>(result), MsSince(called));
+  }
+}
+
 template <typename Function>
 bool Find(void* library, const char* name, Function* function) {
   *function = reinterpret_cast<Function>(dlsym(library, name));
@@ -145,16 +170,18 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   const char* mode = std::getenv("GX_FLOOR");
   if (mode == nullptr) mode = "activity";
   const bool both = std::strcmp(mode, "both") == 0;
+  const bool domain = std::strcmp(mode, "domain") == 0;
   decltype(&cuptiActivityEnable) enable;
   decltype(&cuptiActivityRegisterCallbacks) register_callbacks;
   decltype(&cuptiActivityDisable) disable;
   decltype(&cuptiActivityFlushAll) flush;
   decltype(&cuptiSubscribe) subscribe;
   decltype(&cuptiEnableCallback) enable_callback;
+  decltype(&cuptiEnableDomain) enable_domain;
   if (!Find(library, "cuptiActivityRegisterCallbacks", &register_callbacks) ||
       !Find(library, "cuptiActivityEnable", &enable) || !Find(library, "cuptiSubscribe", &subscribe) ||
       !Find(library, "cuptiActivityFlushAll", &flush) || !Find(library, "cuptiActivityDisable", &disable) ||
-      !Find(library, "cuptiEnableCallback", &enable_callback)) {
+      !Find(library, "cuptiEnableDomain", &enable_domain) || !Find(library, "cuptiEnableCallback", &enable_callback)) {
     return Refuse();
   }
   if (const char* duty = std::getenv("GX_FLOOR_DUTY_MS")) {
@@ -185,7 +212,8 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
       if (result == CUPTI_SUCCESS) result = enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
     }
   }
-  if (both || std::strcmp(mode, "activity") == 0) {
+  if (domain && result == CUPTI_SUCCESS) result = enable_domain(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API);
+  if (both || domain || std::strcmp(mode, "activity") == 0) {
     if (result == CUPTI_SUCCESS) result = register_callbacks(Requested, Completed);
     if (result == CUPTI_SUCCESS) result = enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
     const char* also = std::getenv("GX_FLOOR_ALSO");
@@ -202,6 +230,17 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
           std::fprintf(stderr, "activity floor: the kernel kind cannot be switched\n");
         }
       }).detach();
+    }
+    if (const char* profiler = std::getenv("GX_FLOOR_PROFILER_MS")) {
+      int after_ms = 0;
+      int for_ms = 0;
+      decltype(&cuptiProfilerInitialize) begin;
+      decltype(&cuptiProfilerDeInitialize) end;
+      if (std::sscanf(profiler, "%d,%d", &after_ms, &for_ms) != 2 ||
+          !Find(library, "cuptiProfilerInitialize", &begin) || !Find(library, "cuptiProfilerDeInitialize", &end)) {
+        return Refuse();
+      }
+      std::thread(ReadyCounters, begin, end, after_ms, for_ms).detach();
     }
     const char* period = std::getenv("GX_FLOOR_FLUSH_MS");
     if (period != nullptr) {

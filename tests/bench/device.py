@@ -1,6 +1,7 @@
 """gpuexec against nothing, against the least that CUPTI does, and against the tools that people use: on one GPU, in one run.
 
-  device.py --bin DIR --out DIR [--only launch,torch,threads,memory,size,first] [--rounds N] [--launches N] [--seconds N]
+  device.py --bin DIR --out DIR [--only launch,threads,torch,memory,size,first,counters,detach] [--rounds N] [--launches N]
+            [--seconds N] [--sets core,lean] [--detach-seconds N]
 
 Each part starts one process a tool, all of them at once, and then gives the word to one after another (A B C A B C ...): of
 all processes only one works at any time, so that what drifts on the machine drifts for all. Figures are of the process's own
@@ -13,6 +14,8 @@ printed. samples.tsv has every turn.
   memory   host and device memory over ten million launches
   size     bytes per kernel of each tool's file, of the same steps
   first    time to the first kernel, and from the last one to the end of the process
+  counters seconds that counters add to an eager decode loop, by set and by replay, against ncu (tests/gpu/check_cost.py)
+  detach   whether a program of 64 threads lives through a library that detaches from CUPTI and attaches again
 
 --bin holds gx-launch-worker, libgx_activity_floor.so and libgpuexec_inject.so, side by side or as a build folder does.
 Exit code: 0, 1 if a bar is missed or a process failed, 2 wrong usage.
@@ -34,7 +37,7 @@ sys.path.insert(0, os.path.join(HERE, os.pardir, "gpu"))
 
 import rows as rows_module  # noqa: E402
 
-PARTS = ("launch", "threads", "torch", "memory", "size", "first")
+PARTS = ("launch", "threads", "torch", "memory", "size", "first", "counters", "detach")
 START_LIMIT_S = 120
 TURN_LIMIT_S = 100
 THREADS = 16
@@ -412,6 +415,51 @@ def part_first(tools, arguments, samples, rows, until):
                          spread([value / 1e6 for value in added(samples, "first", "once", mode, which).values()], 1), True)
 
 
+def part_counters(tools, arguments, samples, rows, until):
+    del samples
+    for counter_set in arguments.sets.split(","):
+        left = until - time.monotonic()
+        if left < 60:
+            rows.add(f"counters: {counter_set}", "measured", f"left out: {left:.0f} s left", False)
+            continue
+        table = os.path.join(tools.scratch, f"cost_{counter_set}.rows")
+        scratch = os.path.join(tools.scratch, f"cost_{counter_set}")
+        os.makedirs(scratch)
+        command = [sys.executable, os.path.join(HERE, os.pardir, "gpu", "check_cost.py"), "--inject", tools.inject, "--set",
+                   counter_set, "--replay", "--scratch", scratch, "--long-steps", "0", "--pairs", str(arguments.pairs),
+                   "--samples", os.path.join(arguments.out, f"cost_{counter_set}.tsv"), "--label", f"counters: {counter_set}",
+                   "--seconds", str(int(left - 30)), "--rows", table]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=left + 60, check=False)
+        if not os.path.exists(table):
+            rows.add(f"counters: {counter_set}", "a table", f"exit code {done.returncode}: {done.stderr[-300:]}", False)
+            continue
+        with open(table, encoding="utf-8") as lines:
+            for line in lines:
+                what, wanted, got, ok = line.rstrip("\n").split("\t")[:4]
+                rows.add(what, wanted, got, ok == "ok")
+
+
+def part_detach(tools, arguments, samples, rows, until):
+    """cuptiFinalize under load, and attaching again: what a mode would rest on that leaves no cost between its windows."""
+    del samples
+    seconds = int(min(arguments.detach_seconds, until - time.monotonic() - 60))
+    if seconds < 10:
+        rows.add("detach", "tried", f"left out: {seconds} s left", False)
+        return
+    environment = tools.environment("floor DUTY_MS=200,200", "detach", False)
+    try:
+        done = subprocess.run([tools.worker, "--storm", "64", str(seconds)], env=environment, timeout=seconds + 50,
+                              capture_output=True, text=True, check=False)
+        said = done.stderr.split()
+        cycles = int(said[said.index("duty") + 1]) if "duty" in said else -1
+        rows.add(f"detach: 64 threads, streams, graphs, {seconds} s: exit code; times detached", "0; > 1",
+                 f"{done.returncode}; {cycles} {done.stderr[-200:] if done.returncode else ''}".replace("\n", " "),
+                 done.returncode == 0 and cycles > 1)
+        rows.add("detach: launches, of which recorded", "-", f"{done.stdout.strip()}; {done.stderr.strip()[-200:]}", True)
+    except subprocess.TimeoutExpired as error:
+        rows.add(f"detach: 64 threads, streams, graphs, {seconds} s", "ends", f"hangs: {(error.stderr or b'')[-200:]!r}", False)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True)
@@ -423,6 +471,9 @@ def main():
     parser.add_argument("--seconds", type=float, default=560, help="no round is begun after that")
     parser.add_argument("--modes", help="of part launch: others, as 'floor both CLOCK=1;gpuexec timing NVML=off'")
     parser.add_argument("--no-ncu", action="store_true", help="ncu takes twenty times as long as all others together")
+    parser.add_argument("--sets", default="core,lean", help="of counters, for that part")
+    parser.add_argument("--pairs", type=int, default=3, help="for the part counters")
+    parser.add_argument("--detach-seconds", type=int, default=60)
     parser.add_argument("--api", action="store_true", help="also gpuexec with API records")
     arguments = parser.parse_args()
     parts = arguments.only.split(",")

@@ -3,6 +3,8 @@
 //
 //   gx-launch-worker COMMANDS ANSWERS     two FIFOs, opened in this order; CUDA is started before the first answer
 //   gx-launch-worker --once N             N launches, then the end: "first NS" and "last NS", CLOCK_MONOTONIC
+//   gx-launch-worker --storm T S          T threads for S seconds, each with a stream and a graph of its own: "kernels
+//   N"
 //
 // A line in, a line out:
 //   ready                "ready"
@@ -119,6 +121,46 @@ cudaStream_t StartCuda() {
   return stream;
 }
 
+// Kernels that one thread of the storm launched: singly, and as replays of a graph.
+int64_t StormThread(const std::atomic<bool>& stop) {
+  constexpr int kSingle = 100;
+  constexpr int kNodes = 20;
+  cudaStream_t stream = nullptr;
+  GX_OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  GX_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  for (int n = 0; n < kNodes; ++n) Empty<<<1, 32, 0, stream>>>();
+  GX_OK(cudaStreamEndCapture(stream, &graph));
+  GX_OK(cudaGraphInstantiate(&executable, graph, 0));
+  int64_t kernels = 0;
+  while (!stop.load(std::memory_order_relaxed)) {
+    Launch(stream, kSingle);
+    GX_OK(cudaGraphLaunch(executable, stream));
+    GX_OK(cudaStreamSynchronize(stream));
+    kernels += kSingle + kNodes;
+  }
+  GX_OK(cudaGraphExecDestroy(executable));
+  GX_OK(cudaGraphDestroy(graph));
+  GX_OK(cudaStreamDestroy(stream));
+  return kernels;
+}
+
+int Storm(int thread_count, int seconds) {
+  StartCuda();
+  std::atomic<bool> stop{false};
+  std::atomic<int64_t> kernels{0};
+  std::vector<std::thread> threads;
+  for (int index = 0; index < thread_count; ++index) {
+    threads.emplace_back([&] { kernels.fetch_add(StormThread(stop)); });
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(seconds));
+  stop.store(true);
+  for (std::thread& thread : threads) thread.join();
+  std::printf("kernels %lld\n", static_cast<long long>(kernels.load()));
+  return 0;
+}
+
 int Once(int64_t count) {
   cudaStream_t stream = StartCuda();
   std::printf("first %lld\n", static_cast<long long>(NowNs()));
@@ -173,7 +215,8 @@ int Serve(const char* commands_path, const char* answers_path) {
 
 int main(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], "--once") == 0) return Once(std::atoll(argv[2]));
+  if (argc == 4 && std::strcmp(argv[1], "--storm") == 0) return Storm(std::atoi(argv[2]), std::atoi(argv[3]));
   if (argc == 3) return Serve(argv[1], argv[2]);
-  std::fprintf(stderr, "usage: gx-launch-worker COMMANDS ANSWERS | --once N\n");
+  std::fprintf(stderr, "usage: gx-launch-worker COMMANDS ANSWERS | --once N | --storm THREADS SECONDS\n");
   return 2;
 }

@@ -31,7 +31,8 @@ class RefusedKindTest : public CaptureTest, public ::testing::WithParamInterface
 
 TEST_P(RefusedKindTest, TheOtherKindsStandAlone) {
   const int kind = GetParam().kind;
-  const Capture capture = Run({"memory"}, {{"FAKE_FAIL", "cuptiActivityEnable:" + std::to_string(kind) + "=21"}});
+  const Capture capture = Run(
+      {"memory"}, {{"FAKE_FAIL", "cuptiActivityEnable:" + std::to_string(kind) + "=21"}, {"GPUEXEC_OVERHEAD", "on"}});
   EXPECT_EQ(capture.result.out, "copied 3\n");
   EXPECT_EQ(capture.trace.Stat(v1::STAT_ACTIVITY_KINDS_REFUSED), 1u);
   EXPECT_THAT(capture.trace.launches, SizeIs(1));

@@ -44,8 +44,8 @@ TEST_F(OtherRecords, CopiesAndFillsAreKeptWithEveryField) {
   EXPECT_EQ(capture.trace.Stat(v1::STAT_MEMORY_RECORDS), 3u);
 }
 
-TEST_F(OtherRecords, SynchronisationAndOverheadAreKept) {
-  const Capture capture = Run({"launch", "n=10"});
+TEST_F(OtherRecords, SynchronisationIsKeptAndOverheadWhereItIsAskedFor) {
+  const Capture capture = Run({"launch", "n=10"}, {{"GPUEXEC_OVERHEAD", "on"}});
   std::vector<uint64_t> types;
   for (const auto& record : capture.trace.synchronizations) {
     types.push_back(record.type);
@@ -57,6 +57,7 @@ TEST_F(OtherRecords, SynchronisationAndOverheadAreKept) {
   ASSERT_THAT(capture.trace.overheads, SizeIs(1));
   EXPECT_NE(capture.trace.overheads[0].thread_id, 0u);
   EXPECT_EQ(capture.trace.overheads[0].end_ns - capture.trace.overheads[0].start_ns, 32u);
+  EXPECT_THAT(Run({"launch", "n=10"}).trace.overheads, IsEmpty());
 }
 
 TEST_F(OtherRecords, NvtxRangesAreKeptInOrderWithDomainsTextAndPayload) {

@@ -70,7 +70,7 @@ Environment HostEnvironment(const std::string& folder, const Environment& more) 
   const char* asan_options = std::getenv("ASAN_OPTIONS");
   environment["ASAN_OPTIONS"] = std::string(asan_options == nullptr ? "" : asan_options) + ":detect_leaks=0";
   // A child of a forked host may start threads of its own.
-  environment["TSAN_OPTIONS"] = "die_after_fork=0:halt_on_error=1";
+  environment["TSAN_OPTIONS"] = "die_after_fork=0:halt_on_error=1:suppressions=" GX_TSAN_SUPPRESSIONS;
   for (const auto& [name, value] : more) environment[name] = value;
   return environment;
 }

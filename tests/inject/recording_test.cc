@@ -23,7 +23,9 @@ constexpr uint64_t kAllKinds = uint64_t{1} << CUPTI_ACTIVITY_KIND_CONCURRENT_KER
 
 class RecordingTest : public ::testing::Test {
  protected:
-  void Attach(bool timing) { recording_.Attach(&parts_.cupti, &parts_.MakeWriter(), timing); }
+  void Attach(bool timing, bool overhead = true) {
+    recording_.Attach(&parts_.cupti, &parts_.MakeWriter(), {.timing = timing, .overhead = overhead});
+  }
   gpuexec::v1::Packet Written() {
     parts_.writer->WriteReasonOnly(1, {});
     return parts_.AllPackets();
@@ -48,6 +50,14 @@ TEST_F(RecordingTest, SwitchingOnEnablesEveryKindAndOpensAWindow) {
   EXPECT_EQ(packet.window(0).window_id(), 1u);
   EXPECT_EQ(packet.window(0).kind(), Window::KIND_TIMING);
   EXPECT_FALSE(packet.window(0).has_end_monotonic_ns());
+}
+
+TEST_F(RecordingTest, TheOverheadKindIsOnOnlyWhereItIsAskedFor) {
+  Attach(true, false);
+  recording_.Switch(true);
+  EXPECT_EQ(TheFakeCupti().enabled_kinds_mask.load(), kAllKinds & ~(uint64_t{1} << CUPTI_ACTIVITY_KIND_OVERHEAD));
+  recording_.Switch(false);
+  EXPECT_EQ(TheFakeCupti().enabled_kinds_mask.load(), 0u);
 }
 
 TEST_F(RecordingTest, SwitchingOffClosesTheWindowAndDisablesTheKinds) {
@@ -97,7 +107,7 @@ TEST_F(RecordingTest, EveryKindIsRefusedAloneAndNamed) {
     WriterParts parts;
     Recording recording;
     TheFakeCupti().refused_kinds_mask = uint64_t{1} << kind;
-    recording.Attach(&parts.cupti, &parts.MakeWriter(), true);
+    recording.Attach(&parts.cupti, &parts.MakeWriter(), {.timing = true, .overhead = true});
     recording.Switch(true);
     EXPECT_EQ(TheFakeCupti().enabled_kinds_mask.load(), kAllKinds & ~(uint64_t{1} << kind)) << name;
     EXPECT_NE(recording.window_id().load(), 0u);
@@ -214,7 +224,7 @@ TEST_F(RecordingTest, RecordsOfTheEndedWindowAreAskedForWhileItsKindsAreStillOn)
     EXPECT_EQ(flag, 0u);
     return CUPTI_SUCCESS;
   };
-  recording_.Attach(&parts_.cupti, &parts_.MakeWriter(), true, parts_.buffers.get());
+  recording_.Attach(&parts_.cupti, &parts_.MakeWriter(), {.timing = true, .overhead = true}, parts_.buffers.get());
   recording_.Switch(true);
   ASSERT_TRUE(recording_.SwitchTo(WindowKind::kTiming, WindowKind::kCounters));
   EXPECT_EQ(TheInside().flushes, 0) << "CUPTI holds no buffer";

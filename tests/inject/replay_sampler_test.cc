@@ -46,7 +46,7 @@ class ReplaySamplerTest : public ::testing::Test {
     EXPECT_TRUE(needs_.Allocate({.capacity = 64, .functions = 64}, kKinds));
     parts_.contexts.Add(kContextId, kDevice, kContext);
     writer_ = &parts_.MakeWriter();
-    recording_.Attach(&parts_.cupti, writer_, true);
+    recording_.Attach(&parts_.cupti, writer_, {});
     recording_.Switch(true);
     AttachAgain();
     FakeCurrentContexts() = {kContext};

@@ -68,7 +68,7 @@ class SamplerTest : public ::testing::Test {
     writer_parts_.deny = &deny_;
     writer_parts_.graphs = graphs_.get();
     writer_ = &writer_parts_.MakeWriter();
-    recording_.Attach(&writer_parts_.cupti, writer_, true);
+    recording_.Attach(&writer_parts_.cupti, writer_, {});
     recording_.Switch(true);
     AddContext(kContext);
     streams_->Add(Context(kContext), kStream);
