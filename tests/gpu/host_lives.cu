@@ -58,8 +58,8 @@ using gx::lives::Note;
 constexpr unsigned kBlocks = 64;
 constexpr unsigned kThreads = 128;
 constexpr unsigned kValues = kBlocks * kThreads;
-// Some 1.5 s: hardware counters are at work by then, and what is older than a second must be in a trace.
-constexpr unsigned kLongRounds = 1200;
+// Some 1.7 s: hardware counters are at work by then, and what is older than a second must be in a trace.
+constexpr unsigned kLongRounds = 1500;
 constexpr unsigned kShortRounds = 100;
 constexpr int kBetweenRoundsUs = 1000;
 constexpr unsigned kRunningKernels = 40;

@@ -39,6 +39,7 @@ Functions cupti;
 std::atomic<uint64_t> callbacks{0};
 std::atomic<uint64_t> records{0};
 std::atomic<uint64_t> foreign{0};
+std::atomic<uint64_t> foreign_kernels{0};
 std::mutex lent_mutex;
 
 // Buffers that were given out and are not back. Never destroyed: buffers may come while the program ends.
@@ -84,21 +85,22 @@ void CUPTIAPI Requested(uint8_t** buffer, size_t* size, size_t* max_records) {
 }
 
 void CUPTIAPI Completed(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid_bytes) {
+  bool own = false;
   {
     const std::lock_guard lock(lent_mutex);
-    if (Lent().erase(buffer) == 0) {
-      // Not to be freed, and not to be counted.
-      foreign.fetch_add(1);
-      return;
-    }
+    own = Lent().erase(buffer) != 0;
   }
+  uint64_t kernels = 0;
   CUpti_Activity* record = nullptr;
   while (cupti.next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS) {
-    if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || record->kind == CUPTI_ACTIVITY_KIND_KERNEL) {
-      records.fetch_add(1);
-    }
+    kernels += record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || record->kind == CUPTI_ACTIVITY_KIND_KERNEL;
   }
-  std::free(buffer);
+  (own ? records : foreign_kernels).fetch_add(kernels);
+  if (own) {
+    std::free(buffer);
+  } else {
+    foreign.fetch_add(1);
+  }
 }
 
 }  // namespace
@@ -146,10 +148,9 @@ void Flush() {
   (void)Tell("flush", cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
   Note("client_records " + std::to_string(records.load()));
   Note("client_foreign_buffers " + std::to_string(foreign.load()));
+  Note("client_foreign_records " + std::to_string(foreign_kernels.load()));
 }
 
 uint64_t own_records() { return records.load(); }
-
-uint64_t foreign_buffers() { return foreign.load(); }
 
 }  // namespace gx::lives

@@ -23,12 +23,12 @@ bool TakeBuffers();
 // Switches records of kernels on or off.
 void SwitchKernelRecords(bool on);
 
-// Has CUPTI hand out everything, and counts.
+// Has CUPTI hand out everything, and notes what came so far: "client_records N", kernel records in this client's own
+// buffers; "client_foreign_buffers N" and "client_foreign_records N", buffers that are not its own, and kernel records
+// in these: another client's, who lent them before this one came.
 void Flush();
-// Kernel records that came into buffers of this client.
+// Kernel records in its own buffers.
 uint64_t own_records();
-// Buffers that came and were not this client's: another's, filled before it came.
-uint64_t foreign_buffers();
 
 }  // namespace gx::lives
 
