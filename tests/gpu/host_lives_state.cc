@@ -81,6 +81,13 @@ void NoteSignals() {
   Note((stack.ss_flags & SS_DISABLE) != 0 ? "alternate_stack 0" : "alternate_stack 1");
 }
 
+// FNV-1a. Values may be secrets, and the file is kept.
+uint64_t Hash(const std::string& text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
 // Tools may be told of each other by their variables; all others are the program's.
 bool IsToolVariable(const std::string& name) {
   return name == "CUDA_INJECTION64_PATH" || name == "NVTX_INJECTION64_PATH" || name.starts_with("GPUEXEC_");
@@ -90,7 +97,11 @@ void NoteVariables() {
   std::vector<std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string text = *entry;
-    if (!IsToolVariable(text.substr(0, text.find('=')))) variables.push_back("variable " + OneLine(text));
+    const std::string name = text.substr(0, text.find('='));
+    if (IsToolVariable(name)) continue;
+    char hash[24];
+    std::snprintf(hash, sizeof(hash), " %016llx", static_cast<unsigned long long>(Hash(text)));
+    variables.push_back("variable " + OneLine(name) + hash);
   }
   std::sort(variables.begin(), variables.end());
   for (const std::string& variable : variables) Note(variable);

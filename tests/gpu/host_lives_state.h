@@ -7,7 +7,7 @@
 //   alternate_stack 0|1                 whether signals have a stack of their own here
 //   limit N                             of open files
 //   file N inherited|own TARGET         each open file; inherited: a program that is started gets it, too
-//   variable NAME=VALUE                 of the environment, without those that are there for tools
+//   variable NAME HASH                  of the environment, without those that are there for tools
 //   mark NANOSECONDS N                  N launches by that time of CLOCK_MONOTONIC
 //   WORD ...                            whatever the scenario adds
 #ifndef GPUEXEC_TESTS_GPU_HOST_LIVES_STATE_H_

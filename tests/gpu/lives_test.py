@@ -21,7 +21,7 @@ import rows as rows_module
 import trace_file
 
 SECOND = check_lives.NS_PER_S
-STATE = ("taken\nmark 5000000000 10\nfolder /there\nhandled 15+\nvariable A=1\nfile 0 inherited /dev/null\nfile 1 inherited pipe:[77]\n"
+STATE = ("taken\nmark 5000000000 10\nfolder /there\nhandled 15+\nvariable A 0f\nfile 0 inherited /dev/null\nfile 1 inherited pipe:[77]\n"
          "file 5 own /there/data\nfile 6 own /dev/nvidia0\nfile 7 own anon_inode:[eventfd]\nfile 201 own /there/trace.pb\n"
          "client_records 60\nmark 6000000000 20\n")
 
@@ -67,7 +67,7 @@ class LivesTest(unittest.TestCase):
         state = lives.State(STATE)
         self.assertEqual((state.number("client_records"), state.number("nothing")), (60, None))
         self.assertEqual((state.time_of("taken"), state.time_of("folder /there")), (5 * SECOND, None))
-        self.assertEqual(state.process(), ["folder /there", "handled 15+", "variable A=1"])
+        self.assertEqual(state.process(), ["folder /there", "handled 15+", "variable A 0f"])
         self.assertEqual(lives.State("").marks(), [])
 
     def test_open_files_are_the_programs_own_and_what_children_inherit(self):
