@@ -174,8 +174,9 @@ class Runner:
 
     def run(self, name, tier):
         state_path = os.path.join(self.folder, "state")
-        if os.path.exists(state_path):
-            os.remove(state_path)
+        for left_over in [state_path, *self.trace_paths(name, tier)]:
+            if os.path.exists(left_over):
+                os.remove(left_over)
         begin = time.monotonic()
         # A group of its own, so that what does not end goes with its children. No core files.
         process = subprocess.Popen([self.program, name, "state"], cwd=self.folder, env=self._environment(name, tier),

@@ -115,7 +115,10 @@ class LivesTest(unittest.TestCase):
         self.assertEqual(check_lives.launches_of_last_second(lives.State(marks)), 6)
         for launches, wrong in ((10, 0), (4, 0), (3, 1)):
             self.assertEqual(len(self.refused(check_lives.check_launches, killed, outcome(state=marks), trace(launches))), wrong)
-        # Without a mark nothing is known to be older.
+        nothing_older = outcome(state="mark 2400000000 0\nmark 2500000000 10\n")
+        self.assertEqual(len(self.refused(check_lives.check_launches, killed, nothing_older, trace(10))), 1)
+        self.assertEqual(len(self.refused(check_lives.check_launches, lives.Life(), outcome(b"launches 0\n"), trace(0))), 1)
+        # Without a mark nothing may be missing.
         self.assertEqual(len(self.refused(check_lives.check_launches, killed, outcome(state=""), trace(9))), 1)
 
     def test_refused_launches_are_seen_but_for_those_that_the_runtime_refuses(self):
@@ -149,11 +152,11 @@ class LivesTest(unittest.TestCase):
         self.assertEqual(self.refused(check, lives.Life(faulty=True), outcome(), two, 0), [])
 
     def test_kernels_that_a_client_took_are_those_of_its_gap(self):
-        life = lives.Life(gap_ends="never")
-        for count, wrong in ((2, 0), (1, 1), (3, 1)):
+        for ends, count, wrong in (("never", 2, 0), ("never", 1, 1), ("never", 3, 1), ("given_back", 1, 1), ("given_back", 3, 0)):
             gap = trace_file.RecordGap(0, None, count, [])
             two = trace(launches_without_kernel=2, record_gaps={1: gap})
-            self.assertEqual(len(self.refused(check_lives.check_kernels, life, outcome(), two, 0)), wrong)
+            found = self.refused(check_lives.check_kernels, lives.Life(gap_ends=ends), outcome(), two, 0)
+            self.assertEqual(len(found), wrong, (ends, count))
 
     def test_kernels_without_times_are_told_as_unfinished_or_of_the_kernel_at_fault(self):
         odd = "kernels without times that had ended, without a launch, of another shape"
