@@ -44,25 +44,26 @@ bool Says(const std::string& path, const std::string& text) {
   return all.find(text) != std::string::npos;
 }
 
-// Launches, and waits for each stream, until `path` says `text`; without a path once. Returns how many.
-int LaunchUntil(const Program& program, int count, const std::string& path, const std::string& text) {
+// Launches, and waits for each stream, until `path` says `text`; without a path for so many rounds. Returns how many.
+int LaunchUntil(const Program& program, int count, const std::string& path, const std::string& text, int rounds = 1) {
   int launched = 0;
   for (int waited_ms = 0; waited_ms < kLongestWaitMs; waited_ms += 20) {
     for (int i = 0; i < count; ++i, ++launched) Check(LaunchNth(program, i, nullptr), "launch");
     GX_CHECK(cuStreamSynchronize(nullptr));
-    if (path.empty() || Says(path, text)) break;
+    if (path.empty() ? --rounds <= 0 : Says(path, text)) break;
     usleep(20'000);
   }
   return launched;
 }
 
-// takeover how=callbacks|kinds n=10 cupti=PATH: n launches; then another client registers buffer callbacks of its own,
-// without subscribing, or switches kernel records off; n launches, with until=FILE again and again until that file
-// speaks of another client. back=1: kernel records on again, and launches until the file says that records have come
-// again.
+// takeover how=callbacks|kinds n=10 rounds=1 cupti=PATH: n launches; then another client registers buffer callbacks of
+// its own, without subscribing, or switches kernel records off; n launches, so many times 20 ms apart, with until=FILE
+// until that file speaks of another client. back=1: kernel records on again, and launches likewise, with until=FILE
+// until it says that records have come again.
 void TakeOver(const Options& options) {
   const Program program = Start(options);
   const int count = options.Number("n", 10);
+  const int rounds = options.Number("rounds", 1);
   const std::string until = options.Text("until", "");
   (void)LaunchUntil(program, count, "", "");
   void* const library = dlopen(options.Text("cupti", "libcupti.so.13").c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -78,11 +79,11 @@ void TakeOver(const Options& options) {
     std::printf("disable: %d\n", static_cast<int>(Find<decltype(::cuptiActivityDisable)>(
                                      library, "cuptiActivityDisable")(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)));
   }
-  (void)LaunchUntil(program, count, until, "another CUPTI client");
+  (void)LaunchUntil(program, count, until, "another CUPTI client", rounds);
   if (options.Number("back", 0) != 0) {
     std::printf("enable: %d\n", static_cast<int>(Find<decltype(::cuptiActivityEnable)>(
                                     library, "cuptiActivityEnable")(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)));
-    (void)LaunchUntil(program, count, until, "records come again");
+    (void)LaunchUntil(program, count, until, "records come again", rounds);
   }
   if (takes_callbacks) {
     Find<decltype(::cuptiActivityFlushAll)>(library, "cuptiActivityFlushAll")(1);

@@ -153,6 +153,33 @@ def loader(rows, run):
     check_trace.check_nothing_lost(rows, run.label, trace)
 
 
+def plain_counts(rows, run):
+    trace = run.trace()
+    check_counts(rows, run, trace, run.said("launches")[0])
+    check_trace.check_nothing_lost(rows, run.label, trace)
+
+
+def streams(rows, run):
+    trace = run.trace()
+    least = run.said("launches_at_least")[0]
+    rows.add(f"{run.label}: launches recorded", f">= {least}", trace.launch_count, trace.launch_count >= least)
+    rows.equal(f"{run.label}: graph launches, kernels of graphs", (run.said("graph_launches")[0], run.said("graph_kernels")[0]),
+               (trace.graph_launches, trace.graph_kernels))
+    check_trace.check_nothing_lost(rows, run.label, trace)
+
+
+def broken(rows, run):
+    """The device has a fault: what CUPTI loses by it is not known beforehand, launches are ours."""
+    trace = run.trace()
+    least = run.said("launches_at_least")[0]
+    rows.add(f"{run.label}: launches recorded", f">= {least}", trace.launch_count, trace.launch_count >= least)
+    rows.equal(f"{run.label}: end of the trace", ("exit", True), (trace.end_reason, trace.complete))
+    losses = check_trace.loss_stats()
+    lost = [f"{losses[number]}={value}" for number, value in sorted(trace.stats.items()) if number in losses and value]
+    rows.add(f"{run.label}: launches without a kernel; losses and faults, figures", "-",
+             f"{trace.launches_without_kernel}; {' '.join(lost) or 'none'}", True)
+
+
 def children(rows, run):
     expected = sorted(run.said("launches") + run.said("launches_of_child"))
     traces = [trace_file.read(path) for path in run.trace_paths]
@@ -198,6 +225,11 @@ CHECKS = {
     "exit_at_once": (exit_at_once, True),
     "nvtx": (nvtx, True),
     "loader": (loader, True),
+    "spawned_loader": (loader, True),
+    "killed_worker": (plain_counts, True),
+    "memory_limit": (plain_counts, True),
+    "streams": (streams, True),
+    "broken": (broken, True),
     "children": (children, True),
     "max_bytes": (max_bytes, True),
     "yielding": (yielding, True),

@@ -1,6 +1,6 @@
 """Programs that end oddly, start other processes, or are recorded in part: one scenario a run, with PyTorch.
 
-  scenarios.py region|span|kill|exit_at_once|nvtx|loader|children|child|profiler
+  scenarios.py region|span|kill|exit_at_once|nvtx|loader|spawned_loader|killed_worker|children|child|profiler|memory_limit|streams|broken
 
 Standard output is the same in every run. `launches N` there is how many kernels the process launches in all; what else
 a scenario promises is another line of the same kind, which check_scenarios.py reads. Counts that depend on the time go
@@ -118,14 +118,46 @@ class Samples(torch.utils.data.Dataset):
         return torch.ones(8) * index
 
 
-def loader():
-    """Four forked worker processes feed the one that uses the GPU, which has used it before the fork."""
+def feed(workers, context):
     launches = Launches()
     total = 0.0
-    for batch in torch.utils.data.DataLoader(Samples(), batch_size=8, num_workers=4, multiprocessing_context="fork"):
+    for batch in torch.utils.data.DataLoader(Samples(), batch_size=8, num_workers=workers, multiprocessing_context=context):
         total += (batch.cuda() * 2).sum().item()
         launches.count += 2
     print("total", total)
+    print("launches", launches.count)
+
+
+def loader():
+    """Four forked worker processes feed the one that uses the GPU, which has used it before the fork."""
+    feed(4, "fork")
+
+
+def spawned_loader():
+    """Likewise, of worker processes that begin anew, with the same environment, and use no CUDA."""
+    feed(2, "spawn")
+
+
+class DeadlySamples(Samples):
+    def __getitem__(self, index):
+        if index == 30:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().__getitem__(index)
+
+
+def killed_worker():
+    """A forked worker is killed, as by the system for want of memory: the program is told, and goes on."""
+    launches = Launches()
+    launches.make(50)
+    launches.finish()
+    try:
+        for _ in torch.utils.data.DataLoader(DeadlySamples(), batch_size=8, num_workers=2, multiprocessing_context="fork"):
+            pass
+        print("no worker was missed")
+    except RuntimeError:
+        print("a worker was missed")
+    launches.make(50)
+    launches.finish()
     print("launches", launches.count)
 
 
@@ -165,7 +197,74 @@ def profiler():
     print("gpu_events", sum(str(event.device_type).endswith("CUDA") for event in profiled.events()))
 
 
-SCENARIOS = (region, span, kill, exit_at_once, nvtx, loader, children, child, profiler)
+def memory_limit():
+    """Allocations are refused, by size and by a limit of its own; what is there goes on being used, and freed memory again."""
+    launches = Launches()
+    launches.make(50)
+    for name, size in (("a petabyte", 1 << 50), ("a block", 64 << 20)):
+        torch.cuda.set_per_process_memory_fraction(0.01)
+        blocks = []
+        try:
+            # Until there is no more.
+            while True:
+                blocks.append(torch.empty(size, dtype=torch.uint8, device="cuda"))
+        except torch.cuda.OutOfMemoryError:
+            print(name, "was refused; some before it were not:", len(blocks) > 0)
+        launches.make(50)
+        del blocks
+        torch.cuda.empty_cache()
+    launches.make(50)
+    launches.finish()
+    print("launches", launches.count)
+
+
+def streams():
+    """Four streams that wait for each other by events; then the same kernels as a graph, replayed."""
+    launches, lanes = Launches(), [torch.cuda.Stream() for _ in range(4)]
+    values = torch.ones(1024, device="cuda")
+    launches.count += 1
+    torch.cuda.synchronize()
+    for step in range(200):
+        now, after = lanes[step % 4], lanes[(step + 1) % 4]
+        with torch.cuda.stream(now):
+            values.add_(1)
+            launches.count += 1
+        after.wait_event(now.record_event())
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(8):
+            values.add_(1)
+    for _ in range(20):
+        graph.replay()
+    torch.cuda.synchronize()
+    print("value", values[7].item())
+    # PyTorch may launch more of its own, for the generators of random numbers of a graph.
+    print("launches_at_least", launches.count)
+    print("graph_launches", 20)
+    print("graph_kernels", 20 * 8)
+
+
+def broken():
+    """An index out of range is noticed on the device: all later calls fail. The program sees that, and leaves with 3."""
+    launches = Launches()
+    launches.make(100)
+    launches.finish()
+    values, index = torch.ones(8, device="cuda"), torch.tensor([100]).cuda()
+    for name in ("index", "later"):
+        try:
+            _ = values[index] if name == "index" else values + 1
+            torch.cuda.synchronize()
+            print(name, "went through")
+        except RuntimeError:
+            print(name, "failed")
+    # Those before it, the fill and the one at fault.
+    print("launches_at_least", launches.count + 2, flush=True)
+    sys.exit(3)
+
+
+SCENARIOS = (region, span, kill, exit_at_once, nvtx, loader, spawned_loader, killed_worker, children, child, profiler,
+             memory_limit, streams, broken)
 
 
 if __name__ == "__main__":

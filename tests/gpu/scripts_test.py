@@ -156,6 +156,16 @@ class TraceReader(unittest.TestCase):
         self.assertEqual([(denial.place, denial.reason) for denial in trace.counters.denials],
                          [("function 5", "cooperative"), ("graph 7", "deadline"), ("context 2", "peer memory")])
 
+    def test_a_gap_is_told_twice_and_its_last_word_holds(self):
+        opened, ended = number(1, 1) + number(2, 50) + number(4, 7) + text(5, "a.so"), number(1, 1) + number(2, 50) + number(3, 90)
+        trace = trace_of(text(37, opened), text(37, ended + number(4, 9) + text(5, "a.so") + text(5, "b.so")))
+        self.assertEqual(trace.record_gaps, {1: trace_file.RecordGap(50, 90, 9, ["a.so", "b.so"])})
+        self.assertEqual(trace_of(text(37, opened)).record_gaps, {1: trace_file.RecordGap(50, None, 7, ["a.so"])})
+
+    def test_a_kernel_that_was_still_running_is_untimed_and_unfinished(self):
+        trace = trace_of(text(21, number(1, 2) + number(2, 3)), text(21, number(1, 3) + number(2, 2)))
+        self.assertEqual((trace.kernel_count, trace.untimed, trace.unfinished), (5, 5, 2))
+
     def test_a_batch_with_too_few_values_is_damage(self):
         short = text(32, number(1, 2) + number(2, 1) + number(17, 1) + packed(19, [1]))
         trace = trace_of(group(1, "light+", 1, ["a.sum"]) + short)

@@ -17,10 +17,10 @@ MAGIC = 0x31465847
 # gpuexec.v1.Packet
 _NAME, _FUNCTION, _SIGNATURE, _ATTRIBUTES, _DOMAIN, _GRAPH_NODE = 4, 10, 11, 12, 13, 14
 _LAUNCHES, _KERNELS, _MEMORY, _NVTX, _STATS, _KERNEL_SUMMARY, _LAUNCH_SUMMARY = 20, 21, 22, 25, 28, 30, 31
-_HEADER, _TRAILER, _DIAGNOSTIC = 2, 3, 29
+_HEADER, _TRAILER, _DIAGNOSTIC, _RECORD_GAP = 2, 3, 29, 37
 
 # gpuexec.v1.KernelBatch.Timing
-TIMING_COMPLETE = 1
+TIMING_COMPLETE, TIMING_UNFINISHED = 1, 3
 # gpuexec.v1.MemoryBatch.Kind
 MEMORY_FILL = 3
 # gpuexec.v1.Trailer.Reason
@@ -57,6 +57,16 @@ class Shape:
 
 
 @dataclasses.dataclass
+class RecordGap:
+    """A span without kernel records, on CLOCK_MONOTONIC; no end: until the end of the trace."""
+
+    begin_ns: int
+    end_ns: int | None
+    kernel_count: int
+    clients: list
+
+
+@dataclasses.dataclass
 class Trace:
     file_bytes: int = 0
     complete: bool = True
@@ -72,6 +82,10 @@ class Trace:
     # Kernels by what CUPTI's records say of them.
     kernels: collections.Counter = dataclasses.field(default_factory=collections.Counter)
     untimed: int = 0
+    # Of these, kernels that were still running.
+    unfinished: int = 0
+    # By their ids.
+    record_gaps: dict = dataclasses.field(default_factory=dict)
     # Of the kernels and launches counted here: those that the trace keeps in summaries only, after its size limit.
     summarised_kernels: int = 0
     summarised_launches: int = 0
@@ -238,6 +252,11 @@ class _Reader:
             elif number == _DIAGNOSTIC:
                 message = wire_format.message(self.data, value)
                 self.trace.diagnostics.append(self._text(message.get(2, (0, 0))))
+            elif number == _RECORD_GAP:
+                message = wire_format.message(self.data, value)
+                clients = [self._text(span) for field, span in wire_format.fields(self.data, *value) if field == 5]
+                # The last one of an id holds.
+                self.trace.record_gaps[message.get(1, 0)] = RecordGap(message.get(2, 0), message.get(3), message.get(4, 0), clients)
             elif number == _HEADER:
                 message = wire_format.message(self.data, value)
                 for field, name in _VERSION_FIELDS.items():
@@ -292,6 +311,8 @@ class _Reader:
         count = message.get(1, 0)
         if message.get(2, 0) != TIMING_COMPLETE:
             self.trace.untimed += count
+        if message.get(2, 0) == TIMING_UNFINISHED:
+            self.trace.unfinished += count
         correlations = wire_format.running(message.get(8, 0), message.get(9), count)
         attributes = wire_format.column(message.get(11), count)
         graphs = wire_format.column(message.get(12), count)
