@@ -331,6 +331,31 @@ DecodedBatch ForEachOverhead(const gpuexec::v1::OverheadBatch& batch,
   return walk.Finish();
 }
 
+DecodedBatch ForEachApiCall(const gpuexec::v1::ApiCallBatch& batch, absl::FunctionRef<void(const ApiCallRow&)> visit) {
+  Walk walk("ApiCallBatch", batch.count());
+  const SignedDelta start("start_delta_ns", batch.start_delta_ns());
+  const Column duration("duration_ns", batch.duration_ns());
+  const SignedDelta correlation("correlation_delta", batch.correlation_delta());
+  const Column function("function_iid", batch.function_iid());
+  const Column result("result", batch.result());
+  walk.Check(start, duration, correlation, function, result);
+
+  ApiCallRow row;
+  row.thread_id = batch.thread_id();
+  row.start_ns = batch.base_start_ns();
+  row.correlation_id = batch.base_correlation_id();
+  for (uint64_t i = 0; i < walk.limit(); ++i) {
+    row.start_ns = Moved(row.start_ns, start[i]);
+    row.duration_ns = duration[i];
+    row.correlation_id = Moved(row.correlation_id, correlation[i]);
+    row.function_iid = function[i];
+    row.result = result[i];
+    visit(row);
+    walk.Visited();
+  }
+  return walk.Finish();
+}
+
 DecodedBatch ForEachNvtxEvent(const gpuexec::v1::NvtxEventBatch& batch,
                               absl::FunctionRef<void(const NvtxEventRow&)> visit) {
   Walk walk("NvtxEventBatch", batch.count());

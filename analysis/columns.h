@@ -93,6 +93,16 @@ struct OverheadRow {
   uint64_t thread_id = 0;
 };
 
+struct ApiCallRow {
+  uint64_t thread_id = 0;
+  uint64_t start_ns = 0;
+  uint64_t duration_ns = 0;
+  uint64_t correlation_id = 0;
+  uint64_t function_iid = 0;
+  // CUresult or cudaError_t.
+  uint64_t result = 0;
+};
+
 struct NvtxEventRow {
   uint64_t thread_id = 0;
   uint64_t monotonic_ns = 0;
@@ -138,6 +148,7 @@ DecodedBatch ForEachSynchronization(const gpuexec::v1::SynchronizationBatch& bat
                                     absl::FunctionRef<void(const SynchronizationRow&)> visit);
 DecodedBatch ForEachOverhead(const gpuexec::v1::OverheadBatch& batch,
                              absl::FunctionRef<void(const OverheadRow&)> visit);
+DecodedBatch ForEachApiCall(const gpuexec::v1::ApiCallBatch& batch, absl::FunctionRef<void(const ApiCallRow&)> visit);
 DecodedBatch ForEachNvtxEvent(const gpuexec::v1::NvtxEventBatch& batch,
                               absl::FunctionRef<void(const NvtxEventRow&)> visit);
 // Refused as a whole, too, where the columns of values do not hold exactly the elements that count and metric_count ask

@@ -31,7 +31,7 @@ struct Grouping {
 
 // Parts of the text, and the one table that CSV holds (of counters, samples or kernels). The ladder is in the text only
 // where it is named.
-enum class Section { kLosses, kProvenance, kRun, kCounters, kSamples, kKernels, kLadder };
+enum class Section { kLosses, kProvenance, kRun, kCounters, kSamples, kKernels, kLadder, kApi };
 
 enum class SortKey { kTotal, kCalls, kMedian, kMax, kOverlap, kName };
 
@@ -229,6 +229,18 @@ struct AccountingSection {
   uint64_t summarised_launches = 0;
 };
 
+// One function of the CUDA runtime or driver that the program called.
+struct ApiUseRow {
+  // "runtime", "driver"; "unknown" where the trace does not define the function.
+  std::string domain;
+  std::string name;
+  uint64_t call_count = 0;
+  // Calls that returned another code than success, cudaErrorNotReady among them.
+  uint64_t failed_count = 0;
+  uint64_t total_ns = 0;
+  uint64_t max_ns = 0;
+};
+
 struct ProcessSection {
   // Short and unique in the report: rank, or pid, with the host where several differ.
   std::string label;
@@ -248,6 +260,8 @@ struct ProcessSection {
   std::vector<DeviceSection> devices;
   RunSection run;
   RunExplanation explanation;
+  // Most time first; empty where calls were not recorded.
+  std::vector<ApiUseRow> api_uses;
 };
 
 struct Dim {

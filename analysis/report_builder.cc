@@ -36,6 +36,7 @@ Report BuildReport(std::span<const TraceModel> models, const ReportRequest& requ
     section.devices = BuildDevices(model, section.run);
     AddMachineUses(model, i, request, &section);
     section.explanation = ExplainRun(model, i, request, section);
+    section.api_uses = BuildApiUses(model);
     report.data_lost |= section.data_lost;
     report.processes.push_back(std::move(section));
     AddKernels(model, i, request, &report);

@@ -198,6 +198,17 @@ void AddSamples(const std::vector<std::string>& fields, const std::vector<Counte
 
 }  // namespace
 
+std::string ReportApiCsv(const Report& report) {
+  std::string out = "process,domain,name,calls,failed_calls,total_ns,max_ns\n";
+  for (const ProcessSection& process : report.processes) {
+    for (const ApiUseRow& row : process.api_uses) {
+      absl::StrAppend(&out, Quoted(process.label), ",", row.domain, ",", Quoted(row.name), ",", row.call_count, ",",
+                      row.failed_count, ",", row.total_ns, ",", row.max_ns, "\n");
+    }
+  }
+  return out;
+}
+
 std::string ReportSamplesCsv(const Report& report) {
   std::string out =
       "process,counts_of,name,short_name,device_id,graph_exec_id,grid,block,cluster,dynamic_shared_memory_bytes,"

@@ -15,6 +15,9 @@ std::string ReportCsv(const Report& report);
 // The hardware counters: a line for each signature (or graph), group and metric. A value that is unavailable is empty.
 std::string ReportCountersCsv(const Report& report);
 
+// Calls of the CUDA runtime and driver: a line for each process and function.
+std::string ReportApiCsv(const Report& report);
+
 // The samples that these rest on, void ones too: a line for each sample and metric.
 std::string ReportSamplesCsv(const Report& report);
 

@@ -291,6 +291,12 @@ void BuildFindings(const TraceModel& model, ProcessSection* section) {
   AddRecordGapFinding(model, &findings);
   AddFileFindings(model, &findings);
   AddJoinFindings(model, &findings);
+  if (model.api_calls_left_out > 0) {
+    findings.Add(pb::SEVERITY_NOTICE, "trace.api_functions", model.api_calls_left_out,
+                 absl::StrCat("calls of the runtime and driver left out: the trace names more than ",
+                              FormatCount(kMaxApiFunctions), " functions"),
+                 "");
+  }
   for (const auto& [id, value] : model.stats) {
     if (value == 0 || id == pb::STAT_SIGNATURE_DISAGREEMENTS) continue;
     StatDescription description = DescribeStat(id);

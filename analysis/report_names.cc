@@ -23,7 +23,7 @@ constexpr std::array<std::pair<absl::string_view, SortKey>, 6> kSortKeys = {{
     {"name", SortKey::kName},
 }};
 
-constexpr std::array<std::pair<absl::string_view, Section>, 7> kSections = {{
+constexpr std::array<std::pair<absl::string_view, Section>, 8> kSections = {{
     {"losses", Section::kLosses},
     {"provenance", Section::kProvenance},
     {"run", Section::kRun},
@@ -31,6 +31,7 @@ constexpr std::array<std::pair<absl::string_view, Section>, 7> kSections = {{
     {"samples", Section::kSamples},
     {"kernels", Section::kKernels},
     {"ladder", Section::kLadder},
+    {"api", Section::kApi},
 }};
 
 }  // namespace

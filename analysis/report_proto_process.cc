@@ -133,6 +133,15 @@ void FillProcess(const ProcessSection& process, const CountersSection* counters,
   FillAccounting(process.accounting, message->mutable_accounting());
   for (const DeviceSection& device : process.devices) FillDevice(device, message->add_device());
   FillRun(process.run, message->mutable_run());
+  for (const ApiUseRow& row : process.api_uses) {
+    pb::ApiUseReport* use = message->add_api_use();
+    use->set_domain(row.domain);
+    use->set_name(row.name);
+    use->set_call_count(row.call_count);
+    use->set_failed_count(row.failed_count);
+    use->set_total_ns(row.total_ns);
+    use->set_max_ns(row.max_ns);
+  }
   pb::OverheadBill* bill = message->mutable_bill();
   if (process.run.overhead_count > 0) {
     bill->set_cupti_overhead_count(process.run.overhead_count);

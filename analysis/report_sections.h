@@ -47,6 +47,9 @@ AccountingSection BuildAccounting(const TraceModel& model);
 RunExplanation ExplainRun(const TraceModel& model, size_t process, const ReportRequest& request,
                           const ProcessSection& section);
 
+// report_api.cc: most time first.
+std::vector<ApiUseRow> BuildApiUses(const TraceModel& model);
+
 // Section 4, report_kernels.cc: adds the groups of process number `process` to the report.
 void AddKernels(const TraceModel& model, size_t process, const ReportRequest& request, Report* report);
 // In the order of `sort`; equal traces give equal reports.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "analysis/format.h"
+#include "analysis/report_text_api.h"
 #include "analysis/report_text_counters.h"
 #include "analysis/report_text_kernels.h"
 #include "analysis/report_text_ladder.h"
@@ -344,6 +345,16 @@ std::string ReportText(const Report& report, const TextStyle& style) {
     if (!shown(Section::kRun)) break;
     heading("RUN", process);
     WriteRun(process, &out);
+  }
+  for (const ProcessSection& process : report.processes) {
+    // Where calls were recorded somebody asked for them; elsewhere only who names the part is told so.
+    if (!named(Section::kApi) && (!shown(Section::kApi) || process.api_uses.empty())) continue;
+    heading("API CALLS", process);
+    if (process.api_uses.empty()) {
+      out.Line("  none: calls of the CUDA runtime and driver are recorded with GPUEXEC_API=on");
+    } else {
+      WriteApiUses(process, report.row_limit, style.max_table_columns, &out);
+    }
   }
   const bool tables = named(Section::kCounters);
   const bool samples = named(Section::kSamples);

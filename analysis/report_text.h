@@ -19,7 +19,8 @@ struct TextStyle {
   // The table of kernels is made to fit: columns are left out (and named below it), names are cut. 0: no limit.
   size_t max_table_columns = 0;
   // What is shown, in the report's own order. Empty: all, with counters as a paragraph; tables of them only where they
-  // are named. Losses of data are shown in any case.
+  // are named. Calls of the runtime and driver only where they were recorded, or are named. Losses of data are shown in
+  // any case.
   std::vector<Section> sections = {};
 };
 

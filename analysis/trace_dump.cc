@@ -159,6 +159,17 @@ std::string OverheadLine(const OverheadRow& row) {
       .Take();
 }
 
+std::string ApiCallLine(const ApiCallRow& row) {
+  return Line("api_call")
+      .AddAlways("start_ns", row.start_ns)
+      .AddAlways("duration_ns", row.duration_ns)
+      .AddAlways("correlation_id", row.correlation_id)
+      .Add("thread_id", row.thread_id)
+      .AddAlways("function_iid", row.function_iid)
+      .Add("result", row.result)
+      .Take();
+}
+
 std::string NvtxLine(const NvtxEventRow& row) {
   using gpuexec::v1::NvtxEventBatch;
   Line line("nvtx");
@@ -221,6 +232,9 @@ std::optional<DecodedBatch> DecodeBatch(const Message& message, Visit visit) {
   }
   if (const auto* overhead = dynamic_cast<const gpuexec::v1::OverheadBatch*>(&message)) {
     return ForEachOverhead(*overhead, [&](const OverheadRow& row) { visit([&] { return OverheadLine(row); }); });
+  }
+  if (const auto* calls = dynamic_cast<const gpuexec::v1::ApiCallBatch*>(&message)) {
+    return ForEachApiCall(*calls, [&](const ApiCallRow& row) { visit([&] { return ApiCallLine(row); }); });
   }
   if (const auto* events = dynamic_cast<const gpuexec::v1::NvtxEventBatch*>(&message)) {
     return ForEachNvtxEvent(*events, [&](const NvtxEventRow& row) { visit([&] { return NvtxLine(row); }); });

@@ -67,6 +67,9 @@ void TraceImporter::Import(const pb::Packet& packet) {
       model_.overhead_ns += row.duration_ns;
     }));
   }
+  for (const pb::ApiCallBatch& batch : packet.api_call_batch()) {
+    NoteBatch(ForEachApiCall(batch, [this](const ApiCallRow& row) { ImportApiCall(row); }));
+  }
   for (const pb::CounterBatch& batch : packet.counter_batch()) ImportCounters(batch);
   for (const pb::DeviceSample& sample : packet.device_sample()) ImportSample(sample);
   for (const pb::KernelSummary& summary : packet.kernel_summary()) ImportSummary(summary);
@@ -83,6 +86,21 @@ void TraceImporter::Import(const pb::Packet& packet) {
     ++model_.diagnostic_count;
     if (model_.diagnostics.size() < kMaxTexts) model_.diagnostics.push_back(diagnostic);
   }
+}
+
+void TraceImporter::ImportApiCall(const ApiCallRow& row) {
+  auto use = model_.api_uses.find(row.function_iid);
+  if (use == model_.api_uses.end()) {
+    if (model_.api_uses.size() >= kMaxApiFunctions) {
+      ++model_.api_calls_left_out;
+      return;
+    }
+    use = model_.api_uses.emplace(row.function_iid, ApiUse()).first;
+  }
+  ++use->second.call_count;
+  if (row.result != 0) ++use->second.failed_count;
+  use->second.total_ns += std::min(row.duration_ns, UINT64_MAX - use->second.total_ns);
+  use->second.max_ns = std::max(use->second.max_ns, row.duration_ns);
 }
 
 void TraceImporter::ImportDefinitions(const pb::Packet& packet) {
@@ -132,6 +150,11 @@ void TraceImporter::ImportDefinitions(const pb::Packet& packet) {
     known = gap;
     if (known.client().empty()) *known.mutable_client() = clients;
     untimed_spans_stale_ = true;
+  }
+  for (const pb::ApiFunction& function : packet.api_function()) {
+    if (model_.api_functions.size() < kMaxApiFunctions || model_.api_functions.contains(function.iid())) {
+      model_.api_functions[function.iid()] = function;
+    }
   }
   counters_.ImportDefinitions(packet);
   for (const pb::Module& module : packet.module()) {

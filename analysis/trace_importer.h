@@ -57,6 +57,7 @@ class TraceImporter : private JoinSink, private TimelineSink {
   void OnSettledLaunch(const LaunchFacts& launch, uint32_t kernel_count) override;
   void OnOrderedKernel(const TimelineItem& kernel, TimelineClass timeline_class, bool first_after_load) override;
 
+  void ImportApiCall(const ApiCallRow& row);
   void ImportDefinitions(const gpuexec::v1::Packet& packet);
   void ImportLaunches(const gpuexec::v1::LaunchBatch& batch);
   void ImportKernels(const gpuexec::v1::KernelBatch& batch);

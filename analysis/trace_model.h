@@ -212,6 +212,18 @@ struct CopyTotals {
   uint64_t total_ns = 0;
 };
 
+// Of one function of the CUDA runtime or driver.
+struct ApiUse {
+  uint64_t call_count = 0;
+  // Calls that returned another code than 0.
+  uint64_t failed_count = 0;
+  uint64_t total_ns = 0;
+  uint64_t max_ns = 0;
+};
+
+// The runtime and the driver have some 1,200 functions together (CUDA 13.0).
+inline constexpr size_t kMaxApiFunctions = 8192;
+
 struct TraceModel {
   std::string path;
 
@@ -278,6 +290,10 @@ struct TraceModel {
   uint64_t synchronization_ns = 0;
   uint64_t overhead_count = 0;
   uint64_t overhead_ns = 0;
+  // Calls of the runtime and driver, by function. Those of functions beyond kMaxApiFunctions are in api_calls_left_out.
+  std::map<uint64_t, gpuexec::v1::ApiFunction> api_functions;
+  std::map<uint64_t, ApiUse> api_uses;
+  uint64_t api_calls_left_out = 0;
   CounterModel counters;
   // Of graphs that have counter samples: nodes that are kernels for certain, and others.
   std::map<uint64_t, gpuexec::v1::GraphExec> counted_graphs;

@@ -32,6 +32,9 @@ size_t BytesRead(uint32_t kind, uint32_t kernel_version) {
       return GX_FIELD_END(CUpti_ActivityMemset4, graphId);
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
       return GX_FIELD_END(CUpti_ActivityOverhead3, end);
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+      return GX_FIELD_END(CUpti_ActivityAPI, returnValue);
     default:
       return sizeof(CUpti_ActivityKind);
   }
@@ -136,6 +139,17 @@ OverheadRecord DecodeOverhead(const CUpti_Activity* record) {
   return out;
 }
 
+ApiCallRecord DecodeApiCall(const CUpti_Activity* record) {
+  const auto& in = *reinterpret_cast<const CUpti_ActivityAPI*>(record);
+  ApiCallRecord out;
+  out.thread_id = in.threadId;
+  out.start_ns = in.start;
+  out.end_ns = in.end;
+  out.correlation_id = in.correlationId;
+  out.result = in.returnValue;
+  return out;
+}
+
 }  // namespace
 
 CUptiResult ActivityDecoder::Next(uint8_t* buffer, size_t valid_bytes, CUpti_Activity** record) const noexcept {
@@ -175,6 +189,11 @@ bool ActivityDecoder::Decode(uint8_t* buffer, size_t valid_bytes, ActivityVisito
         break;
       case CUPTI_ACTIVITY_KIND_OVERHEAD:
         visitor->OnOverhead(DecodeOverhead(record));
+        break;
+      case CUPTI_ACTIVITY_KIND_RUNTIME:
+      case CUPTI_ACTIVITY_KIND_DRIVER:
+        visitor->OnApiCall(kind == CUPTI_ACTIVITY_KIND_RUNTIME ? ApiDomain::kRuntime : ApiDomain::kDriver,
+                           reinterpret_cast<const CUpti_ActivityAPI*>(record)->cbid, DecodeApiCall(record));
         break;
       default:
         visitor->OnUnknown(kind);

@@ -64,6 +64,8 @@ class ActivityVisitor {
   virtual void OnKernel(const KernelActivity& kernel) = 0;
   virtual void OnMemory(const MemoryActivity& memory) = 0;
   virtual void OnOverhead(const OverheadRecord& overhead) = 0;
+  // The record's function_iid is not set: `domain` and `cbid` say what was called.
+  virtual void OnApiCall(ApiDomain domain, uint32_t cbid, const ApiCallRecord& call) = 0;
   virtual void OnUnknown(uint32_t kind) = 0;
 };
 

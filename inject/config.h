@@ -33,6 +33,8 @@ struct Config {
   bool nvtx = true;
   // GPUEXEC_TIMING=off: launch tier only.
   bool timing = true;
+  // GPUEXEC_API=on: every call of the CUDA runtime and driver.
+  bool api = false;
   // GPUEXEC_OVERHEAD=on: also what CUPTI records of its own overhead. Its kind makes every launch dearer (recording.h).
   bool overhead = false;
   // GPUEXEC_NVML=off: no clock, power and temperature samples.

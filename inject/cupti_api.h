@@ -41,6 +41,7 @@
   X(cuptiSubscribe_v2)       \
   X(cuptiGetResultString)    \
   X(cuptiSetThreadIdType)    \
+  X(cuptiGetCallbackName)    \
   X(cuptiGetGraphId)         \
   X(cuptiGetGraphNodeId)     \
   X(cuptiGetGraphExecId)

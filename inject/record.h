@@ -238,6 +238,25 @@ struct OverheadRecord {
   uint64_t thread_id = 0;
 };
 
+// Values of gpuexec.v1.ApiFunction.Domain, and of CUpti_CallbackDomain.
+enum class ApiDomain : uint32_t { kDriver = 1, kRuntime = 2 };
+
+struct ApiFunctionRecord {
+  uint64_t iid = 0;
+  ApiDomain domain = ApiDomain::kDriver;
+  uint64_t cbid = 0;
+  std::string_view name;
+};
+
+struct ApiCallRecord {
+  uint64_t thread_id = 0;
+  uint64_t start_ns = 0;
+  uint64_t end_ns = 0;
+  uint64_t correlation_id = 0;
+  uint64_t function_iid = 0;
+  uint64_t result = 0;
+};
+
 // Values of gpuexec.v1.NvtxEventBatch.Kind.
 enum class NvtxKind : uint32_t { kPush = 1, kPop = 2, kStart = 3, kEnd = 4, kMark = 5 };
 

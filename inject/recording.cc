@@ -9,17 +9,34 @@ namespace {
 // rather than KERNEL: the latter serialises kernels and gives graph kernels no times (CUPTI release notes, known
 // issues).
 constexpr CUpti_ActivityKind kKinds[] = {
-    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-    CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET,
+    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+    CUPTI_ACTIVITY_KIND_MEMCPY,
+    CUPTI_ACTIVITY_KIND_MEMCPY2,
+    CUPTI_ACTIVITY_KIND_MEMSET,
     CUPTI_ACTIVITY_KIND_OVERHEAD,
+    CUPTI_ACTIVITY_KIND_RUNTIME,
+    CUPTI_ACTIVITY_KIND_DRIVER,
 };
-constexpr const char* kKindNames[] = {"CONCURRENT_KERNEL", "MEMCPY", "MEMCPY2", "MEMSET", "OVERHEAD"};
+constexpr const char* kKindNames[] = {"CONCURRENT_KERNEL", "MEMCPY",  "MEMCPY2", "MEMSET",
+                                      "OVERHEAD",          "RUNTIME", "DRIVER"};
 
 }  // namespace
 
+bool Recording::IsWanted(uint32_t kind) const noexcept {
+  switch (kind) {
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+      return overhead_;
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+      return api_;
+    default:
+      return true;
+  }
+}
+
 void Recording::EnableKinds() {
   for (uint32_t i = 0; i < std::size(kKinds); ++i) {
-    if (kKinds[i] == CUPTI_ACTIVITY_KIND_OVERHEAD && !overhead_) continue;
+    if (!IsWanted(kKinds[i])) continue;
     const CUptiResult result = cupti_->cuptiActivityEnable(kKinds[i]);
     if (result == CUPTI_SUCCESS) {
       enabled_mask_ |= 1u << i;

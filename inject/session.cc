@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -37,6 +38,7 @@
 #include "inject/log.h"
 #include "inject/nvml_sampler.h"
 #include "inject/nvtx_handler.h"
+#include "inject/own_threads.h"
 #include "inject/probe_gate.h"
 #include "inject/prober.h"
 #include "inject/range_verdict.h"
@@ -116,6 +118,7 @@ struct Session {
   FunctionTable functions;
   ContextTable contexts;
   ActivityBuffers buffers;
+  OwnThreads own_threads;
   ProbeGate gate;
   CallbackRouter router;
   Prober prober;
@@ -293,7 +296,9 @@ void OnProfilerRegion(bool start) { GetSession().recording.Switch(start); }
 
 template <void (*Body)(Session&)>
 void* ThreadMain(void* argument) {
-  Guarded([&] { Body(*static_cast<Session*>(argument)); });
+  auto* session = static_cast<Session*>(argument);
+  session->own_threads.Add(static_cast<uint32_t>(syscall(SYS_gettid)));
+  Guarded([&] { Body(*session); });
   return nullptr;
 }
 
@@ -645,8 +650,10 @@ void AttachParts(Session& session, uint64_t start_ns) {
   prober_parts.ask_functions = session.config.occupancy;
   prober_parts.answered = [] { GetSession().writer->Wake(); };
   session.prober.Attach(prober_parts);
-  session.recording.Attach(&session.cupti, session.writer.get(),
-                           {.timing = session.config.timing, .overhead = session.config.overhead}, &session.buffers);
+  session.recording.Attach(
+      &session.cupti, session.writer.get(),
+      {.timing = session.config.timing, .api = session.config.api, .overhead = session.config.overhead},
+      &session.buffers);
   CallbackRouter::Parts router_parts;
   router_parts.cupti = &session.cupti;
   router_parts.queues = &session.queues;
@@ -728,6 +735,7 @@ void BeginSession() {
   writer_parts.buffers = &session.buffers;
   writer_parts.prober = &session.prober;
   writer_parts.nvml = &session.nvml;
+  writer_parts.own_threads = &session.own_threads;
   session.sampling.on = subscribed && PrepareSampling(session);
   if (session.sampling.on) {
     writer_parts.needs = &session.sampling.needs;

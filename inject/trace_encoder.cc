@@ -456,6 +456,22 @@ void WriteOverheads(Writer& packet, ColumnWriter& columns, const std::vector<Ove
   columns.Plain(batch, f::kThreadId, records, &OverheadRecord::thread_id);
 }
 
+void WriteApiCalls(Writer& packet, ColumnWriter& columns, const ThreadBatch<ApiCallRecord>& calls) {
+  namespace f = fields::ApiCallBatch;
+  const std::vector<ApiCallRecord>& records = calls.records;
+  Writer batch(packet, fields::Packet::kApiCallBatch);
+  batch.add_uint64(f::kCount, records.size());
+  AddUnsigned(batch, f::kThreadId, calls.thread_id);
+  AddUnsigned(batch, f::kBaseStartNs, records.front().start_ns);
+  columns.ProvingDeltas(batch, f::kStartDeltaNs, records, &ApiCallRecord::start_ns);
+  columns.DurationsOfOneNanosecond(batch, f::kDurationNs, records);
+  AddUnsigned(batch, f::kBaseCorrelationId, records.front().correlation_id);
+  columns.SignedDeltas(batch, f::kCorrelationDelta, records, &ApiCallRecord::correlation_id,
+                       records.front().correlation_id);
+  columns.Plain(batch, f::kFunctionIid, records, &ApiCallRecord::function_iid);
+  columns.Plain(batch, f::kResult, records, &ApiCallRecord::result);
+}
+
 void WriteNvtxEvents(Writer& packet, ColumnWriter& columns, const ThreadBatch<NvtxEventRecord>& events) {
   namespace f = fields::NvtxEventBatch;
   const std::vector<NvtxEventRecord>& records = events.records;
@@ -613,6 +629,7 @@ struct TraceEncoder::Impl {
   std::map<MemoryKind, std::vector<MemoryRecord>> memory;
   std::vector<SynchronizationRecord> synchronizations;
   std::vector<OverheadRecord> overheads;
+  ThreadBatches<ApiCallRecord> api_calls;
   ThreadBatches<NvtxEventRecord> nvtx_events;
   std::vector<std::vector<CounterSampleRecord>> counter_samples;  // each fits a batch
   size_t record_bytes = 0;                                        // estimate of all batches
@@ -629,6 +646,7 @@ struct TraceEncoder::Impl {
     for (const auto& [kind, records] : memory) WriteMemory(packet, columns, kind, records);
     if (!synchronizations.empty()) WriteSynchronizations(packet, columns, synchronizations);
     if (!overheads.empty()) WriteOverheads(packet, columns, overheads);
+    for (const auto& batch : api_calls.batches()) WriteApiCalls(packet, columns, batch);
     for (const auto& batch : nvtx_events.batches()) WriteNvtxEvents(packet, columns, batch);
     for (const auto& batch : counter_samples) WriteCounterSamples(packet, columns, batch);
   }
@@ -642,6 +660,7 @@ struct TraceEncoder::Impl {
     memory.clear();
     synchronizations.clear();
     overheads.clear();
+    api_calls.Clear();
     nvtx_events.Clear();
     counter_samples.clear();
     record_bytes = 0;
@@ -982,6 +1001,21 @@ void TraceEncoder::AddSynchronization(const SynchronizationRecord& synchronizati
 
 void TraceEncoder::AddOverhead(const OverheadRecord& overhead) {
   impl_->overheads.push_back(overhead);
+  impl_->record_bytes += kOtherRecordBytes;
+}
+
+void TraceEncoder::AddApiFunction(const ApiFunctionRecord& function) {
+  namespace f = fields::ApiFunction;
+  AddMessage(impl_->definitions, fields::Packet::kApiFunction, [&](Writer& message) {
+    AddUnsigned(message, f::kIid, function.iid);
+    AddUnsigned(message, f::kDomain, static_cast<uint64_t>(function.domain));
+    AddUnsigned(message, f::kCbid, function.cbid);
+    AddBytes(message, f::kName, function.name);
+  });
+}
+
+void TraceEncoder::AddApiCall(const ApiCallRecord& call) {
+  impl_->api_calls.Add(call, [](const ApiCallRecord&, const ApiCallRecord&) { return true; });
   impl_->record_bytes += kOtherRecordBytes;
 }
 

@@ -59,6 +59,8 @@ class TraceEncoder {
   void AddMemory(const MemoryRecord& memory);
   void AddSynchronization(const SynchronizationRecord& synchronization);
   void AddOverhead(const OverheadRecord& overhead);
+  void AddApiFunction(const ApiFunctionRecord& function);
+  void AddApiCall(const ApiCallRecord& call);
   void AddNvtxEvent(const NvtxEventRecord& event);
   // One without values says nothing and is not added.
   void AddCounterSample(const CounterSampleRecord& sample);

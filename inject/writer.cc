@@ -81,7 +81,10 @@ uint32_t DurationBucket(uint64_t duration_ns) {
 }
 
 Writer::Writer(const Parts& parts, HeaderRecord header)
-    : parts_(parts), header_(std::move(header)), interner_(&encoder_, parts.functions) {
+    : parts_(parts),
+      header_(std::move(header)),
+      interner_(&encoder_, parts.functions),
+      api_functions_(parts.cupti, &encoder_) {
   if (parts_.cupti != nullptr) decoder_.emplace(parts_.cupti);
   // The two vectors change places and keep their room: a program that switches a region on and off (a callback) does
   // not allocate here.
@@ -772,6 +775,19 @@ void Writer::OnOverhead(const OverheadRecord& overhead) {
     return;
   }
   encoder_.AddOverhead(overhead);
+}
+
+void Writer::OnApiCall(ApiDomain domain, uint32_t cbid, const ApiCallRecord& call) {
+  if (parts_.own_threads != nullptr && parts_.own_threads->Has(call.thread_id)) return;
+  Stats().Add(StatId::kApiCalls);
+  if (SummariesOnly()) {
+    Stats().Add(StatId::kRecordsSummarised);
+    return;
+  }
+  interner_.Thread(static_cast<uint32_t>(call.thread_id));
+  ApiCallRecord record = call;
+  record.function_iid = api_functions_.Find(domain, cbid);
+  encoder_.AddApiCall(record);
 }
 
 void Writer::OnUnknown(uint32_t) { Stats().Add(StatId::kActivityUnknownKind); }

@@ -19,12 +19,14 @@
 
 #include "inject/activity_buffers.h"
 #include "inject/activity_decoder.h"
+#include "inject/api_functions.h"
 #include "inject/callback_router.h"
 #include "inject/config.h"
 #include "inject/graph_nodes.h"
 #include "inject/graph_sampling.h"
 #include "inject/interner.h"
 #include "inject/nvml_sampler.h"
+#include "inject/own_threads.h"
 #include "inject/prober.h"
 #include "inject/record_watch.h"
 #include "inject/sample_join.h"
@@ -69,6 +71,8 @@ class Writer final : private ActivityVisitor {
     SamplingNeeds* needs = nullptr;
     SamplingDenyList* deny = nullptr;
     GraphSamplingTable* graphs = nullptr;
+    // Threads whose calls are not the program's; null: none.
+    const OwnThreads* own_threads = nullptr;
   };
   // `header` is completed (driver version) when the first frame is written.
   Writer(const Parts& parts, HeaderRecord header);
@@ -144,6 +148,7 @@ class Writer final : private ActivityVisitor {
   void OnKernel(const KernelActivity& kernel) override;
   void OnMemory(const MemoryActivity& memory) override;
   void OnOverhead(const OverheadRecord& overhead) override;
+  void OnApiCall(ApiDomain domain, uint32_t cbid, const ApiCallRecord& call) override;
   void OnUnknown(uint32_t kind) override;
 
   bool OpenFile();
@@ -159,6 +164,7 @@ class Writer final : private ActivityVisitor {
   TraceEncoder encoder_;
   TraceFile file_;
   Interner interner_;
+  ApiFunctions api_functions_;
   std::optional<ActivityDecoder> decoder_;  // Without CUPTI: none.
 
   std::mutex inbox_mutex_;

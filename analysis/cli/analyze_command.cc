@@ -84,6 +84,7 @@ absl::StatusOr<std::string> Json(const std::vector<TraceModel>& models, const Re
 
 std::string Csv(const Report& report, const std::vector<Section>& sections) {
   if (Named(sections, Section::kCounters)) return ReportCountersCsv(report);
+  if (Named(sections, Section::kApi)) return ReportApiCsv(report);
   return Named(sections, Section::kSamples) ? ReportSamplesCsv(report) : ReportCsv(report);
 }
 

@@ -274,9 +274,10 @@ absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(const std::vector<std::string
   };
   const bool csv =
       std::find(options.formats.begin(), options.formats.end(), OutputFormat::kCsv) != options.formats.end();
-  const int tables = named(Section::kCounters) + named(Section::kSamples) + named(Section::kKernels);
+  const int tables =
+      named(Section::kCounters) + named(Section::kSamples) + named(Section::kKernels) + named(Section::kApi);
   if (csv && tables > 1) {
-    return Usage("CSV holds one table: --section counters, samples or kernels, not several of them");
+    return Usage("CSV holds one table: --section counters, samples, kernels or api, not several of them");
   }
   const bool text_only = options.formats == std::vector<OutputFormat>{OutputFormat::kText};
   options.report.top = top.value_or(text_only ? kDefaultTextTop : 0);
@@ -300,12 +301,13 @@ Several traces (the ranks of one job) make one report, with a column for the pro
                    or several of them, separated by commas. Default: signature
   --sort KEY       )",
       absl::StrJoin(AllSortWords(), ", "), R"(. Default: total
-  --section LIST   of the text only these parts: losses, provenance, run, counters, samples, kernels, ladder. Losses of
-                   data are shown in any case. counters shows hardware counters by signature, group and metric (in the
+  --section LIST   of the text only these parts: losses, provenance, run, counters, samples, kernels, ladder, api. Losses
+                   of data are shown in any case. counters shows hardware counters by signature, group and metric (in the
                    whole report they are a paragraph), samples which launches they were taken of; with --format csv
                    they are the table in place of the kernels', and samples holds every value that was counted. ladder
                    splits each kernel's time into terms that sum to it, with their evidence (in the whole report, where
-                   there are counters: a table and the heaviest kernels)
+                   there are counters: a table and the heaviest kernels). api is a table of the calls of the CUDA
+                   runtime and driver, where the run had GPUEXEC_API=on
   --explain TERM   what a word of the ladder means, how it is computed and what cures it; no trace is read
   --machine FILE   for the ladder: what the GPU sustains, as gx-kernels --ceilings wrote it. Default: machine.pb beside
                    the trace, else one of the device in gpuexec/ in the user's cache folder, else one that gpuexec comes

@@ -13,6 +13,7 @@
 namespace gx::analysis {
 namespace {
 
+using ::gpuexec::v1::ApiCallBatch;
 using ::gpuexec::v1::CounterBatch;
 using ::gpuexec::v1::KernelBatch;
 using ::gpuexec::v1::KernelSummary;
@@ -181,7 +182,7 @@ TEST(Columns, CopiesHaveEveryField) {
   EXPECT_EQ(row.graph_node_id, 12u);
 }
 
-TEST(Columns, SynchronizationOverheadAndNvtxHaveEveryField) {
+TEST(Columns, SynchronizationOverheadCallsAndNvtxHaveEveryField) {
   std::vector<SynchronizationRow> waits;
   EXPECT_THAT(ForEachSynchronization(FromText<SynchronizationBatch>(
                                          "count: 2 base_start_ns: 10 start_delta_ns: [0, -4] duration_ns: [5, 6] "
@@ -208,6 +209,22 @@ TEST(Columns, SynchronizationOverheadAndNvtxHaveEveryField) {
   EXPECT_EQ(costs[1].duration_ns, 5u);
   EXPECT_EQ(costs[1].kind, 2u);
   EXPECT_EQ(costs[1].thread_id, 77u);
+
+  std::vector<ApiCallRow> calls;
+  EXPECT_THAT(ForEachApiCall(FromText<ApiCallBatch>("count: 2 thread_id: 7 base_start_ns: 10 start_delta_ns: [0, -2] "
+                                                    "duration_ns: [5, 9] base_correlation_id: 4 "
+                                                    "correlation_delta: [0, 1] function_iid: [2, 1] result: [0, 700]"),
+                             [&calls](const ApiCallRow& row) { calls.push_back(row); })
+                  .problem,
+              IsOk());
+  ASSERT_THAT(calls, SizeIs(2));
+  EXPECT_EQ(calls[1].thread_id, 7u);
+  EXPECT_EQ(calls[1].start_ns, 8u);
+  EXPECT_EQ(calls[1].duration_ns, 9u);
+  EXPECT_EQ(calls[1].correlation_id, 5u);
+  EXPECT_EQ(calls[1].function_iid, 1u);
+  EXPECT_EQ(calls[0].result, 0u);
+  EXPECT_EQ(calls[1].result, 700u);
 
   std::vector<NvtxEventRow> events;
   EXPECT_THAT(ForEachNvtxEvent(FromText<NvtxEventBatch>(

@@ -4,7 +4,8 @@
 
   analyze  gx-analyze on traces of so many kernels (synthetic_trace.cc, of the committed H200 traces): sizes take turns in
            each round; user time of the process, peak memory
-  json     one million kernels as the Chrome-format JSON of PyTorch's profiler, grouped by name in Python, against gx-analyze
+  json     one million kernels as the Chrome-format JSON of PyTorch's profiler, loaded in Python and grouped by name in a dict, by
+           pandas where it is installed and by SQLite, against gx-analyze
   parts    the Google benchmarks of the encoder, the model and the import
 
 --bin is a release build's folder (default: build). samples go to DIR/host.tsv. Exit code: 0, 1 a bar is missed or a part
@@ -12,6 +13,7 @@ failed, 2 wrong usage.
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import statistics
@@ -27,25 +29,29 @@ MIN_KERNELS_PER_S = 10e6
 MAX_PEAK_BYTES = 512 << 20
 JSON_KERNELS = 1_000_000
 
-# What stands for "today": json.load, then a group-by of kernel events by name.
-JSON_PROGRAM = """
+# What stands for "today": json.load, then kernel events grouped by name, in three ways.
+LOAD = """
 import json, statistics, sys
-try:
-    import pandas
-except ImportError:
-    pandas = None
 with open(sys.argv[1]) as file: events = json.load(file)["traceEvents"]
-if pandas is not None:
-    frame = pandas.DataFrame([(e["name"], e["dur"]) for e in events if e.get("cat") == "kernel"], columns=["name", "dur"])
-    table = frame.groupby("name")["dur"].agg(["count", "sum", "median", "min", "max"])
-    print("pandas", len(table))
-else:
-    by_name = {}
-    for e in events:
-        if e.get("cat") == "kernel": by_name.setdefault(e["name"], []).append(e["dur"])
-    table = {n: (len(d), sum(d), statistics.median(d), min(d), max(d)) for n, d in by_name.items()}
-    print("dict", len(table))
+rows = [(e["name"], e["dur"]) for e in events if e.get("cat") == "kernel"]
 """
+JSON_WAYS = {
+    "a dict of lists": LOAD + """
+by_name = {}
+for name, dur in rows: by_name.setdefault(name, []).append(dur)
+table = {n: (len(d), sum(d), statistics.median(d), min(d), max(d)) for n, d in by_name.items()}
+""",
+    "pandas": "import pandas" + LOAD + """
+frame = pandas.DataFrame(rows, columns=["name", "dur"])
+table = frame.groupby("name")["dur"].agg(["count", "sum", "median", "min", "max"])
+""",
+    "SQLite in memory, without medians": "import sqlite3" + LOAD + """
+database = sqlite3.connect(":memory:")
+database.execute("create table kernel (name text, dur real)")
+database.executemany("insert into kernel values (?, ?)", rows)
+table = database.execute("select name, count(*), sum(dur), min(dur), max(dur) from kernel group by name").fetchall()
+""",
+}
 
 
 def run(command):
@@ -119,16 +125,25 @@ def compare_json(options, folder, samples):
         out.write("\n]}\n")
     if dump.wait() != 0:
         sys.exit(f"host.py: gx-dump: expected exit code 0, got {dump.returncode}")
-    ratios = []
+    ratios = {}
+    spent = {}
     for number in range(options.rounds):
         ours = run([os.path.join(options.bin, "tools/gx-analyze"), "--no-report", path])
-        theirs = run([sys.executable, "-c", JSON_PROGRAM, chrome])
-        samples.append(("json", number, kernels, *theirs[:3]))
         samples.append(("json_gpuexec", number, kernels, *ours[:3]))
-        ratios.append(theirs[0] / ours[0])
-    print(f"{kernels:,} kernels as JSON, {os.path.getsize(chrome):,} bytes, kernel events alone, by {theirs[3].split()[0]}: "
-          f"{theirs[0]:.2f} s user, {theirs[2] >> 20} MiB; gx-analyze {statistics.median(ratios):.1f} times faster "
-          f"({min(ratios):.1f} to {max(ratios):.1f}), its file {os.path.getsize(chrome) / os.path.getsize(path):.1f} times smaller")
+        for way, program in JSON_WAYS.items():
+            if way == "pandas" and importlib.util.find_spec("pandas") is None:
+                continue
+            theirs = run([sys.executable, "-c", program, chrome])
+            samples.append((f"json: {way}", number, kernels, *theirs[:3]))
+            ratios.setdefault(way, []).append(theirs[0] / ours[0])
+            spent.setdefault(way, []).append((theirs[0], theirs[2]))
+    print(f"{kernels:,} kernels as JSON, {os.path.getsize(chrome):,} bytes, kernel events alone; gpuexec's file is "
+          f"{os.path.getsize(chrome) / os.path.getsize(path):.1f} times smaller")
+    for way, measured in ratios.items():
+        print(f"  json.load and {way}: {statistics.median(s for s, _ in spent[way]):.2f} s user, {max(b for _, b in spent[way]) >> 20} MiB; "
+              f"gx-analyze {statistics.median(measured):.1f} times faster ({min(measured):.1f} to {max(measured):.1f})")
+    if "pandas" not in ratios:
+        print("  json.load and pandas: left out: pandas is not installed")
 
 
 def per_item(rates):

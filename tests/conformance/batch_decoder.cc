@@ -149,6 +149,23 @@ std::vector<OverheadRecord> Decode(const v1::OverheadBatch& batch) {
   return records;
 }
 
+std::vector<ApiCallRecord> Decode(const v1::ApiCallBatch& batch) {
+  std::vector<ApiCallRecord> records;
+  uint64_t start_ns = batch.base_start_ns();
+  uint64_t correlation_id = batch.base_correlation_id();
+  for (uint64_t i = 0; i < batch.count(); ++i) {
+    start_ns += DeltaAt(batch.start_delta_ns(), batch.count(), i);
+    correlation_id += DeltaAt(batch.correlation_delta(), batch.count(), i);
+    records.push_back({.thread_id = batch.thread_id(),
+                       .start_ns = start_ns,
+                       .end_ns = start_ns + At(batch.duration_ns(), batch.count(), i),
+                       .correlation_id = correlation_id,
+                       .function_iid = At(batch.function_iid(), batch.count(), i),
+                       .result = At(batch.result(), batch.count(), i)});
+  }
+  return records;
+}
+
 std::vector<NvtxEventRecord> Decode(const v1::NvtxEventBatch& batch) {
   std::vector<NvtxEventRecord> records;
   uint64_t monotonic_ns = batch.base_monotonic_ns();

@@ -15,6 +15,7 @@ std::vector<inject::KernelRecord> Decode(const gpuexec::v1::KernelBatch& batch);
 std::vector<inject::MemoryRecord> Decode(const gpuexec::v1::MemoryBatch& batch);
 std::vector<inject::SynchronizationRecord> Decode(const gpuexec::v1::SynchronizationBatch& batch);
 std::vector<inject::OverheadRecord> Decode(const gpuexec::v1::OverheadBatch& batch);
+std::vector<inject::ApiCallRecord> Decode(const gpuexec::v1::ApiCallBatch& batch);
 std::vector<inject::NvtxEventRecord> Decode(const gpuexec::v1::NvtxEventBatch& batch);
 std::vector<inject::CounterSampleRecord> Decode(const gpuexec::v1::CounterBatch& batch);
 

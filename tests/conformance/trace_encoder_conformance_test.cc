@@ -52,6 +52,9 @@ auto Fields(const SynchronizationRecord& r) {
   return std::tuple(r.start_ns, r.end_ns, r.correlation_id, r.type, r.track_iid);
 }
 auto Fields(const OverheadRecord& r) { return std::tuple(r.start_ns, r.end_ns, r.kind, r.thread_id); }
+auto Fields(const ApiCallRecord& r) {
+  return std::tuple(r.thread_id, r.start_ns, r.end_ns, r.correlation_id, r.function_iid, r.result);
+}
 auto Fields(const NvtxEventRecord& r) {
   return std::tuple(r.thread_id, r.kind, r.monotonic_ns, r.domain_iid, r.name_iid, r.range_id, r.payload_iid);
 }
@@ -362,6 +365,14 @@ void AddPlaces(Values& values, TraceEncoder* encoder, v1::Packet* expected) {
     module_message->set_unloaded_monotonic_ns(*module.unloaded_monotonic_ns);
   }
   encoder->AddModule(module);
+
+  v1::ApiFunction* function = expected->add_api_function();
+  function->set_iid(values.Unsigned());
+  function->set_domain(v1::ApiFunction::DOMAIN_RUNTIME);
+  function->set_cbid(values.Unsigned());
+  function->set_name(values.String());
+  encoder->AddApiFunction(
+      {.iid = function->iid(), .domain = ApiDomain::kRuntime, .cbid = function->cbid(), .name = function->name()});
 
   v1::NvtxDomain* domain = expected->add_nvtx_domain();
   domain->set_iid(values.Unsigned());
@@ -712,6 +723,7 @@ struct Records {
   std::vector<MemoryRecord> memory;
   std::vector<SynchronizationRecord> synchronizations;
   std::vector<OverheadRecord> overheads;
+  std::vector<ApiCallRecord> api_calls;
   std::vector<NvtxEventRecord> nvtx_events;
   std::vector<CounterSampleRecord> counter_samples;
 };
@@ -765,6 +777,14 @@ class RandomRecords {
                                    .end_ns = overhead_end_ns,
                                    .kind = Constant(0x10000),
                                    .thread_id = Rarely(Id())});
+      const auto [call_start_ns, call_end_ns] = Span();
+      records.api_calls.push_back({.thread_id = 1 + Below(3),
+                                   // What a call makes is told before it, and began after it.
+                                   .start_ns = call_start_ns - Below(2) * Below(1'000),
+                                   .end_ns = call_end_ns,
+                                   .correlation_id = Id(),
+                                   .function_iid = Constant(3),
+                                   .result = Rarely(Id())});
       records.nvtx_events.push_back({.thread_id = 1 + Below(2),
                                      .kind = static_cast<NvtxKind>(1 + Below(5)),
                                      .monotonic_ns = Time(Below(40) == 0 ? -100 : 300),
@@ -842,6 +862,7 @@ void AddAll(const Records& records, TraceEncoder* encoder) {
   for (const auto& record : records.memory) encoder->AddMemory(record);
   for (const auto& record : records.synchronizations) encoder->AddSynchronization(record);
   for (const auto& record : records.overheads) encoder->AddOverhead(record);
+  for (const auto& record : records.api_calls) encoder->AddApiCall(record);
   for (const auto& record : records.nvtx_events) encoder->AddNvtxEvent(record);
   for (const auto& record : records.counter_samples) encoder->AddCounterSample(record);
 }
@@ -911,6 +932,7 @@ TEST_P(RandomBatches, DecodeToTheRecordsThatWereAdded) {
   EXPECT_EQ(DecodeAll(packet.synchronization_batch()), WithForwardEnds(records.synchronizations));
   EXPECT_LE(packet.overhead_batch_size(), 1);
   EXPECT_EQ(DecodeAll(packet.overhead_batch()), WithForwardEnds(records.overheads));
+  EXPECT_EQ(Grouped(DecodeAll(packet.api_call_batch()), thread), Grouped(WithForwardEnds(records.api_calls), thread));
   // All of them, in order.
   EXPECT_EQ(DecodeAll(packet.counter_batch()),
             InHostSteps(records.counter_samples, &CounterSampleRecord::enter_monotonic_ns));
@@ -1097,6 +1119,7 @@ TEST(Batches, ALargeBatchOfEqualRecordsProvesItsCountInOneColumn) {
     encoder.AddMemory({.start_ns = 5, .end_ns = 5, .correlation_id = 7});
     encoder.AddSynchronization({.start_ns = 5, .end_ns = 5});
     encoder.AddOverhead({.start_ns = 5, .end_ns = 5});
+    encoder.AddApiCall({.thread_id = 1, .start_ns = 5, .end_ns = 5});
     encoder.AddNvtxEvent({.thread_id = 1});
   }
   const v1::Packet packet = ParseFrame(encoder.FinishFrame());
@@ -1106,6 +1129,7 @@ TEST(Batches, ALargeBatchOfEqualRecordsProvesItsCountInOneColumn) {
   EXPECT_EQ(packet.memory_batch(0).correlation_delta_size(), kRecords);
   EXPECT_EQ(packet.synchronization_batch(0).start_delta_ns_size(), kRecords);
   EXPECT_EQ(packet.overhead_batch(0).start_delta_ns_size(), kRecords);
+  EXPECT_EQ(packet.api_call_batch(0).start_delta_ns_size(), kRecords);
   EXPECT_EQ(packet.nvtx_event_batch(0).time_delta_size(), kRecords);
   EXPECT_EQ(Decode(packet.kernel_batch(0)).back().correlation_id, 7u);
 }

@@ -1,7 +1,10 @@
 // Copies, fills, synchronisation, overhead, NVTX ranges and odd records.
+#include <cuda.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,7 +16,9 @@ namespace {
 namespace v1 = gpuexec::v1;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class OtherRecords : public CaptureTest {};
@@ -58,6 +63,43 @@ TEST_F(OtherRecords, SynchronisationIsKeptAndOverheadWhereItIsAskedFor) {
   EXPECT_NE(capture.trace.overheads[0].thread_id, 0u);
   EXPECT_EQ(capture.trace.overheads[0].end_ns - capture.trace.overheads[0].start_ns, 32u);
   EXPECT_THAT(Run({"launch", "n=10"}).trace.overheads, IsEmpty());
+}
+
+// By name and result, of the threads of the program alone.
+TEST_F(OtherRecords, CallsOfTheDriverAreKeptWhereTheyAreAskedFor) {
+  const Capture capture = Run({"launch", "n=10", "threads=2"}, {{"GPUEXEC_API", "on"}});
+  std::map<std::string, size_t> calls;
+  std::set<uint64_t> threads;
+  for (const auto& call : capture.trace.api_calls) {
+    ASSERT_TRUE(capture.trace.api_functions.contains(call.function_iid));
+    const v1::ApiFunction& function = capture.trace.api_functions.at(call.function_iid);
+    EXPECT_EQ(function.domain(), v1::ApiFunction::DOMAIN_DRIVER);
+    EXPECT_GE(call.end_ns, call.start_ns);
+    EXPECT_NE(call.correlation_id, 0u);
+    EXPECT_EQ(call.result, 0u);
+    ++calls[function.name()];
+    threads.insert(call.thread_id);
+  }
+  EXPECT_EQ(calls["cuLaunchKernel"], capture.trace.launches.size());
+  EXPECT_EQ(capture.trace.Stat(v1::STAT_API_CALLS), capture.trace.api_calls.size());
+  std::set<uint64_t> launching;
+  for (const LaunchRow& launch : capture.trace.launches) launching.insert(launch.record.thread_id);
+  for (const uint64_t thread : threads) {
+    ASSERT_TRUE(capture.trace.thread_names.contains(thread));
+    EXPECT_THAT(capture.trace.thread_names.at(thread), Not(HasSubstr("gpuexec"))) << "a thread of ours";
+  }
+  for (const uint64_t thread : launching) EXPECT_THAT(threads, Contains(thread));
+  EXPECT_EQ(capture.result.out, RunBare({"launch", "n=10", "threads=2"}).out);
+  EXPECT_THAT(Run({"launch", "n=10"}).trace.api_calls, IsEmpty());
+}
+
+TEST_F(OtherRecords, ACallThatFailsKeepsItsResult) {
+  const Capture capture = Run({"failing"}, {{"GPUEXEC_API", "on"}});
+  std::set<uint64_t> results;
+  for (const auto& call : capture.trace.api_calls) {
+    if (capture.trace.api_functions.at(call.function_iid).name() == "cuLaunchKernel") results.insert(call.result);
+  }
+  EXPECT_THAT(results, ElementsAre(uint64_t{CUDA_SUCCESS}, uint64_t{CUDA_ERROR_INVALID_VALUE}));
 }
 
 TEST_F(OtherRecords, NvtxRangesAreKeptInOrderWithDomainsTextAndPayload) {

@@ -48,6 +48,7 @@ class Builder {
     for (const auto& window : packet.window()) MergeInto(&view_->windows, window.window_id(), window);
     for (const auto& track : packet.track()) MergeInto(&tracks_, track.iid(), track);
     for (const auto& attributes : packet.kernel_attributes()) MergeInto(&attributes_, attributes.iid(), attributes);
+    for (const auto& thread : packet.thread()) view_->thread_names[thread.thread_id()] = thread.name();
     for (const auto& domain : packet.nvtx_domain()) domains_[domain.iid()] = domain.name();
     for (const auto& group : packet.counter_group()) MergeInto(&view_->counter_groups, group.iid(), group);
     for (const auto& session : packet.counter_session()) {
@@ -117,6 +118,8 @@ class Builder {
     }
     for (const auto& batch : packet.synchronization_batch()) Append(testing::Decode(batch), &view_->synchronizations);
     for (const auto& batch : packet.overhead_batch()) Append(testing::Decode(batch), &view_->overheads);
+    for (const auto& batch : packet.api_call_batch()) Append(testing::Decode(batch), &view_->api_calls);
+    for (const auto& function : packet.api_function()) view_->api_functions[function.iid()] = function;
     for (const auto& batch : packet.counter_batch()) Append(testing::Decode(batch), &view_->counter_samples);
     for (const auto& batch : packet.nvtx_event_batch()) {
       for (const auto& record : testing::Decode(batch)) view_->nvtx.emplace_back().record = record;

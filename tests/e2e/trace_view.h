@@ -89,6 +89,9 @@ struct TraceView {
   std::vector<MemoryRow> memory;
   std::vector<inject::SynchronizationRecord> synchronizations;
   std::vector<inject::OverheadRecord> overheads;
+  std::vector<inject::ApiCallRecord> api_calls;
+  std::map<uint64_t, gpuexec::v1::ApiFunction> api_functions;
+  std::map<uint64_t, std::string> thread_names;
   std::vector<NvtxRow> nvtx;
 
   // 0 where it is not in the trace.

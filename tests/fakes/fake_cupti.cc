@@ -6,6 +6,7 @@
 #include <cupti.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <string>
@@ -82,6 +83,7 @@ class CallbackTable final : public GpuObserver {
   }
 
   void OnApi(ApiCall* call, bool is_exit) override {
+    RecordCall(call, is_exit);
     if (!enabled_[CUPTI_CB_DOMAIN_DRIVER_API][call->callback_id].load()) return;
     CUpti_CallbackData data{};
     data.callbackSite = is_exit ? CUPTI_API_EXIT : CUPTI_API_ENTER;
@@ -137,7 +139,30 @@ class CallbackTable final : public GpuObserver {
 #endif
   }
 
+  CUptiResult Name(uint32_t callback_id, const char** name) {
+    if (callback_id >= names_.size()) return CUPTI_ERROR_INVALID_PARAMETER;
+    *name = names_[callback_id].load();
+    return *name == nullptr ? CUPTI_ERROR_UNKNOWN : CUPTI_SUCCESS;
+  }
+
  private:
+  // A record of the call, where kind DRIVER is on, and the function's name, for whoever asks.
+  void RecordCall(ApiCall* call, bool is_exit) {
+    if (!is_exit) {
+      call->enter_ns = GpuNowNs();
+      return;
+    }
+    if (call->callback_id < names_.size()) names_[call->callback_id].store(call->function_name);
+    Work work;
+    work.kind = WorkKind::kDriverCall;
+    work.correlation_id = call->correlation_id;
+    work.start_ns = call->enter_ns;
+    work.end_ns = GpuNowNs();
+    work.type = call->callback_id;
+    work.value = static_cast<uint32_t>(call->result);
+    ActivityEngine::Get().Add(work);
+  }
+
   bool IsSubscriber(CUpti_SubscriberHandle handle) const { return handle == &subscriber_ && subscribed_.load(); }
 
   void Call(CUpti_CallbackDomain domain, uint32_t callback_id, const void* data, bool is_launch) {
@@ -151,6 +176,8 @@ class CallbackTable final : public GpuObserver {
   CUpti_CallbackFunc callback_ = nullptr;
   void* userdata_ = nullptr;
   std::atomic<bool> enabled_[CUPTI_CB_DOMAIN_SIZE][kCallbackIdCount] = {};
+  // Of functions that were called; literals.
+  std::array<std::atomic<const char*>, kCallbackIdCount> names_{};
 };
 
 // As BeginCall, for calls that belong into the log.
@@ -196,6 +223,11 @@ GX_EXPORT CUptiResult cuptiGetTimestamp(uint64_t* timestamp) {
 GX_EXPORT CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
   *text = result == CUPTI_SUCCESS ? "CUPTI_SUCCESS" : "CUPTI_ERROR_OF_THE_FAKE";
   return CUPTI_SUCCESS;
+}
+
+GX_EXPORT CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, const char** name) {
+  if (domain != CUPTI_CB_DOMAIN_DRIVER_API) return CUPTI_ERROR_INVALID_PARAMETER;
+  return CallbackTable::Get().Name(cbid, name);
 }
 
 GX_EXPORT CUptiResult cuptiGetErrorMessage(CUptiResult result, const char** text) {

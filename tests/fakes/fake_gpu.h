@@ -43,7 +43,7 @@ struct LaunchShape {
   int32_t carveout_percent = 0;
 };
 
-enum class WorkKind { kKernel, kMemcpy, kMemcpyPeer, kMemset, kSynchronization, kOverhead, kHostFunction };
+enum class WorkKind { kKernel, kMemcpy, kMemcpyPeer, kMemset, kSynchronization, kOverhead, kDriverCall, kHostFunction };
 
 // Work queued on the GPU. Pointers are valid during the call only, but for `name` (see FAKE_CUPTI_REUSE_NAMES).
 struct Work {
@@ -72,7 +72,8 @@ struct Work {
   uint32_t source_device_id = 0;
   uint32_t destination_device_id = 0;
   uint32_t value = 0;
-  // Synchronisation: CUpti_ActivitySynchronizationType. Overhead: CUpti_ActivityOverheadKind.
+  // Synchronisation: CUpti_ActivitySynchronizationType. Overhead: CUpti_ActivityOverheadKind. Call of the driver: its
+  // CUpti_driver_api_trace_cbid, and the CUresult in `value`.
   uint32_t type = 0;
 };
 
@@ -89,6 +90,7 @@ struct ApiCall {
   CUresult result = CUDA_SUCCESS;
   // The observer's own 64 bits, kept from entry to exit.
   uint64_t observer_data = 0;
+  uint64_t enter_ns = 0;
 };
 
 // Who watches the driver. Calls come on the thread that called the driver, without a lock of the driver held.

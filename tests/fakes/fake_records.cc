@@ -159,6 +159,20 @@ std::string OverheadRecord(const Work& work) {
   return ToBytes(record);
 }
 
+std::string DriverCallRecord(const Work& work) {
+  CUpti_ActivityAPI record;
+  std::memset(&record, 0, sizeof(record));
+  record.kind = CUPTI_ACTIVITY_KIND_DRIVER;
+  record.cbid = work.type;
+  record.start = work.start_ns;
+  record.end = work.end_ns;
+  record.processId = static_cast<uint32_t>(getpid());
+  record.threadId = static_cast<uint32_t>(gettid());
+  record.correlationId = work.correlation_id;
+  record.returnValue = work.value;
+  return ToBytes(record);
+}
+
 }  // namespace
 
 CUpti_ActivityKind RecordKind(WorkKind kind) {
@@ -177,6 +191,8 @@ CUpti_ActivityKind RecordKind(WorkKind kind) {
       return CUPTI_ACTIVITY_KIND_INVALID;
     case WorkKind::kOverhead:
       return CUPTI_ACTIVITY_KIND_OVERHEAD;
+    case WorkKind::kDriverCall:
+      return CUPTI_ACTIVITY_KIND_DRIVER;
   }
   return CUPTI_ACTIVITY_KIND_INVALID;
 }
@@ -195,6 +211,8 @@ size_t RecordBytes(CUpti_ActivityKind kind, uint32_t version) {
       return sizeof(CUpti_ActivitySynchronization2);
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
       return sizeof(CUpti_ActivityOverhead3);
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+      return sizeof(CUpti_ActivityAPI);
     case CUPTI_ACTIVITY_KIND_NAME:
       return sizeof(CUpti_ActivityName);
     default:
@@ -218,6 +236,8 @@ std::string BuildRecord(const Work& work, uint32_t version) {
       return {};
     case WorkKind::kOverhead:
       return OverheadRecord(work);
+    case WorkKind::kDriverCall:
+      return DriverCallRecord(work);
   }
   return std::string();
 }

@@ -89,6 +89,9 @@ class Visitor : public ActivityVisitor {
     Add(memory.record.size_bytes + memory.record.graph_node_id + memory.stream_id);
   }
   void OnOverhead(const gx::inject::OverheadRecord& overhead) override { Add(overhead.kind + overhead.thread_id); }
+  void OnApiCall(gx::inject::ApiDomain domain, uint32_t cbid, const gx::inject::ApiCallRecord& call) override {
+    Add(static_cast<uint32_t>(domain) + cbid + call.end_ns - call.start_ns + call.result + call.correlation_id);
+  }
   void OnUnknown(uint32_t kind) override { Add(kind); }
 
   size_t count() const { return count_; }

@@ -55,6 +55,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     visited = 0;
     Check(gx::analysis::ForEachOverhead(batch, count), batch.count(), visited, size);
   }
+  for (const auto& batch : packet.api_call_batch()) {
+    visited = 0;
+    Check(gx::analysis::ForEachApiCall(batch, count), batch.count(), visited, size);
+  }
   for (const auto& batch : packet.nvtx_event_batch()) {
     visited = 0;
     Check(gx::analysis::ForEachNvtxEvent(batch, count), batch.count(), visited, size);

@@ -74,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   gx::analysis::TextStyle style;
   RequirePrintable(ReportText(report, style));
-  style.sections = {Section::kCounters, Section::kSamples, Section::kLadder};
+  style.sections = {Section::kCounters, Section::kSamples, Section::kLadder, Section::kApi};
   RequirePrintable(ReportText(report, style));
   const gpuexec::v1::Report message = ReportMessage(report, &report);
   const auto json = gx::analysis::ReportJson(message);
@@ -84,5 +84,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   RequirePrintable(ReportCsv(report));
   RequirePrintable(ReportCountersCsv(report));
   RequirePrintable(ReportSamplesCsv(report));
+  RequirePrintable(ReportApiCsv(report));
   return 0;
 }

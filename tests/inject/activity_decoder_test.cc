@@ -53,11 +53,20 @@ class Collector : public ActivityVisitor {
   void OnKernel(const KernelActivity& kernel) override { kernels.push_back(kernel); }
   void OnMemory(const MemoryActivity& memory) override { memories.push_back(memory); }
   void OnOverhead(const OverheadRecord& overhead) override { overheads.push_back(overhead); }
+  void OnApiCall(ApiDomain domain, uint32_t cbid, const ApiCallRecord& call) override {
+    api_calls.push_back({domain, cbid, call});
+  }
   void OnUnknown(uint32_t kind) override { unknown.push_back(kind); }
 
   std::vector<KernelActivity> kernels;
   std::vector<MemoryActivity> memories;
   std::vector<OverheadRecord> overheads;
+  struct ApiCall {
+    ApiDomain domain;
+    uint32_t cbid;
+    ApiCallRecord record;
+  };
+  std::vector<ApiCall> api_calls;
   std::vector<uint32_t> unknown;
 };
 
@@ -350,6 +359,33 @@ TEST_F(ActivityDecoderTest, OverheadIsReadWithItsThreadWhereItHasOne) {
   EXPECT_EQ(seen.overheads[0].kind, uint64_t{CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH});
   EXPECT_EQ(seen.overheads[0].thread_id, 77u);
   EXPECT_EQ(seen.overheads[1].thread_id, 0u);
+}
+
+TEST_F(ActivityDecoderTest, CallsOfBothDomainsAreReadWithTheirThreadAndResult) {
+  CUpti_ActivityAPI in;
+  std::memset(&in, 0, sizeof(in));
+  in.kind = CUPTI_ACTIVITY_KIND_RUNTIME;
+  in.cbid = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000;
+  in.start = 5;
+  in.end = 19;
+  in.threadId = 77;
+  in.correlationId = 12;
+  in.returnValue = 700;
+  buffer_.Add(in);
+  in.kind = CUPTI_ACTIVITY_KIND_DRIVER;
+  in.cbid = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
+  buffer_.Add(in);
+  const Collector seen = Decode(kCupti130);
+  ASSERT_THAT(seen.api_calls, SizeIs(2));
+  EXPECT_EQ(seen.api_calls[0].domain, ApiDomain::kRuntime);
+  EXPECT_EQ(seen.api_calls[0].cbid, uint32_t{CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000});
+  EXPECT_EQ(seen.api_calls[0].record.start_ns, 5u);
+  EXPECT_EQ(seen.api_calls[0].record.end_ns, 19u);
+  EXPECT_EQ(seen.api_calls[0].record.thread_id, 77u);
+  EXPECT_EQ(seen.api_calls[0].record.correlation_id, 12u);
+  EXPECT_EQ(seen.api_calls[0].record.result, 700u);
+  EXPECT_EQ(seen.api_calls[1].domain, ApiDomain::kDriver);
+  EXPECT_EQ(seen.api_calls[1].cbid, uint32_t{CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel});
 }
 
 TEST_F(ActivityDecoderTest, OtherKindsAreToldAndTheWalkGoesOn) {

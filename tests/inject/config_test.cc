@@ -23,16 +23,27 @@ using ::testing::Pair;
 
 // Every setting as DescribeConfig states it: whole configurations are compared by it.
 const std::vector<std::pair<std::string, std::string>> kDefaults = {
-    {"GPUEXEC_OUTPUT", "trace.pb"},  {"GPUEXEC_ENABLE", "on"},
-    {"GPUEXEC_MEMORY", "268435456"}, {"GPUEXEC_MAX_BYTES", "4294967296"},
-    {"GPUEXEC_REGION", "all"},       {"GPUEXEC_START_AFTER", "0"},
-    {"GPUEXEC_DURATION", "0"},       {"GPUEXEC_YIELD", "off"},
-    {"GPUEXEC_NVTX", "on"},          {"GPUEXEC_TIMING", "on"},
-    {"GPUEXEC_COUNTERS", "core"},    {"GPUEXEC_BUDGET", "5"},
-    {"GPUEXEC_REPLAY", "off"},       {"GPUEXEC_COUNTERS_DENY", ""},
-    {"GPUEXEC_OVERHEAD", "off"},     {"GPUEXEC_NVML", "on"},
-    {"GPUEXEC_OCCUPANCY", "on"},     {"GPUEXEC_EXIT_WAIT", "2"},
-    {"GPUEXEC_CUPTI", ""},           {"GPUEXEC_LOG", ""},
+    {"GPUEXEC_OUTPUT", "trace.pb"},
+    {"GPUEXEC_ENABLE", "on"},
+    {"GPUEXEC_MEMORY", "268435456"},
+    {"GPUEXEC_MAX_BYTES", "4294967296"},
+    {"GPUEXEC_REGION", "all"},
+    {"GPUEXEC_START_AFTER", "0"},
+    {"GPUEXEC_DURATION", "0"},
+    {"GPUEXEC_YIELD", "off"},
+    {"GPUEXEC_NVTX", "on"},
+    {"GPUEXEC_TIMING", "on"},
+    {"GPUEXEC_COUNTERS", "core"},
+    {"GPUEXEC_BUDGET", "5"},
+    {"GPUEXEC_REPLAY", "off"},
+    {"GPUEXEC_COUNTERS_DENY", ""},
+    {"GPUEXEC_API", "off"},
+    {"GPUEXEC_OVERHEAD", "off"},
+    {"GPUEXEC_NVML", "on"},
+    {"GPUEXEC_OCCUPANCY", "on"},
+    {"GPUEXEC_EXIT_WAIT", "2"},
+    {"GPUEXEC_CUPTI", ""},
+    {"GPUEXEC_LOG", ""},
     {"GPUEXEC_HELP", "off"},
 };
 
@@ -103,6 +114,7 @@ INSTANTIATE_TEST_SUITE_P(Config, ValidValues,
                              {"GPUEXEC_BUDGET", "off", "off"},
                              {"GPUEXEC_REPLAY", "multi", "multi"},
                              {"GPUEXEC_COUNTERS_DENY", "my_*, other_?", "my_*,other_?"},
+                             {"GPUEXEC_API", "on", "on"},
                              {"GPUEXEC_OVERHEAD", "on", "on"},
                              {"GPUEXEC_NVML", "0", "off"},
                              {"GPUEXEC_OCCUPANCY", "off", "off"},
@@ -136,8 +148,8 @@ TEST_P(BadValues, KeepTheDefaultAndAreNamed) {
 std::vector<std::pair<std::string, std::string>> AllBadValues() {
   std::vector<std::pair<std::string, std::string>> cases;
   for (const auto& [name, value] : kDefaults) cases.emplace_back(name, "");
-  for (const char* name : {"GPUEXEC_ENABLE", "GPUEXEC_YIELD", "GPUEXEC_NVTX", "GPUEXEC_TIMING", "GPUEXEC_OVERHEAD",
-                           "GPUEXEC_NVML", "GPUEXEC_OCCUPANCY", "GPUEXEC_HELP"}) {
+  for (const char* name : {"GPUEXEC_ENABLE", "GPUEXEC_YIELD", "GPUEXEC_NVTX", "GPUEXEC_TIMING", "GPUEXEC_API",
+                           "GPUEXEC_OVERHEAD", "GPUEXEC_NVML", "GPUEXEC_OCCUPANCY", "GPUEXEC_HELP"}) {
     for (const char* value : {"2", "yes", "ON", " 1", "1 ", "-1", "00"}) cases.emplace_back(name, value);
   }
   for (const char* value : {"cores", "OFF", "1"}) cases.emplace_back("GPUEXEC_COUNTERS", value);

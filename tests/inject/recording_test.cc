@@ -60,6 +60,15 @@ TEST_F(RecordingTest, TheOverheadKindIsOnOnlyWhereItIsAskedFor) {
   EXPECT_EQ(TheFakeCupti().enabled_kinds_mask.load(), 0u);
 }
 
+TEST_F(RecordingTest, CallsOfRuntimeAndDriverAreRecordedOnlyWhereTheyAreAskedFor) {
+  recording_.Attach(&parts_.cupti, &parts_.MakeWriter(), {.timing = true, .api = true, .overhead = true});
+  recording_.Switch(true);
+  EXPECT_EQ(TheFakeCupti().enabled_kinds_mask.load(),
+            kAllKinds | uint64_t{1} << CUPTI_ACTIVITY_KIND_RUNTIME | uint64_t{1} << CUPTI_ACTIVITY_KIND_DRIVER);
+  EXPECT_TRUE(recording_.SwitchTo(WindowKind::kTiming, WindowKind::kCounters));
+  EXPECT_EQ(TheFakeCupti().enabled_kinds_mask.load(), 0u);
+}
+
 TEST_F(RecordingTest, SwitchingOffClosesTheWindowAndDisablesTheKinds) {
   Attach(true);
   recording_.Switch(true);

@@ -43,13 +43,14 @@ TEST(RunOptions, BehindTheDashesAProgramMayBeginWithADash) {
 }
 
 TEST(RunOptions, OptionsBecomeVariablesAsTheLibraryTakesThem) {
-  const auto options = ParseRunOptions({"-o", "t.%p.pb", "--counters=lean", "--budget", "5%", "--timing", "off",
-                                        "--region", "cuda", "--start-after", "60", "--duration", ".5", "p"});
+  const auto options =
+      ParseRunOptions({"-o", "t.%p.pb", "--counters=lean", "--budget", "5%", "--timing", "off", "--api", "on",
+                       "--region", "cuda", "--start-after", "60", "--duration", ".5", "p"});
   ASSERT_TRUE(options.ok()) << options.status();
-  EXPECT_THAT(options->settings,
-              ElementsAre(Pair("GPUEXEC_OUTPUT", "t.%p.pb"), Pair("GPUEXEC_COUNTERS", "lean"),
-                          Pair("GPUEXEC_BUDGET", "5"), Pair("GPUEXEC_TIMING", "off"), Pair("GPUEXEC_REGION", "cuda"),
-                          Pair("GPUEXEC_START_AFTER", "60"), Pair("GPUEXEC_DURATION", ".5")));
+  EXPECT_THAT(options->settings, ElementsAre(Pair("GPUEXEC_OUTPUT", "t.%p.pb"), Pair("GPUEXEC_COUNTERS", "lean"),
+                                             Pair("GPUEXEC_BUDGET", "5"), Pair("GPUEXEC_TIMING", "off"),
+                                             Pair("GPUEXEC_API", "on"), Pair("GPUEXEC_REGION", "cuda"),
+                                             Pair("GPUEXEC_START_AFTER", "60"), Pair("GPUEXEC_DURATION", ".5")));
 }
 
 TEST(RunOptions, CountersAreASetOrMetrics) {
@@ -84,6 +85,7 @@ TEST(RunOptions, WrongUsageIsSaidInALine) {
   ExpectUsageError({"-o", "folder/", "p"}, "expected the path of a file");
   ExpectUsageError({"--region", "gpu", "p"}, "--region 'gpu': expected cuda or all");
   ExpectUsageError({"--timing", "1", "p"}, "expected on or off");
+  ExpectUsageError({"--api", "yes", "p"}, "--api 'yes': expected on or off");
   ExpectUsageError({"-o", "a", "-o", "b", "p"}, "sets what another option has set");
   ExpectUsageError({"--\x1b[2J", "p"}, "\\x1b");
 }

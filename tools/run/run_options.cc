@@ -32,6 +32,7 @@ error. The program is not changed: its input, output, signals and exit code are 
   --counters LIST      hardware counters: off, light, core, lean, full, or metrics by name, with commas. Default: core
   --budget PERCENT     share of the run that counters may cost, such as 5 or 5%; off: no limit. Default: 5
   --timing on|off      times of kernels and copies; off: launches only. Default: on
+  --api on|off         every call of the CUDA runtime and driver, which makes launches dearer. Default: off
   --region cuda|all    cuda: record between cudaProfilerStart and cudaProfilerStop only. Default: all
   --start-after S      record from S seconds after CUDA's start on
   --duration S         record for S seconds, then no more
@@ -112,7 +113,7 @@ absl::StatusOr<std::string> Word(absl::string_view option, absl::string_view val
 }  // namespace
 
 absl::StatusOr<RunOptions> ParseRunOptions(const std::vector<std::string>& arguments) {
-  enum Option { kCounters = 1, kBudget, kTiming, kRegion, kStartAfter, kDuration, kReplace, kAnyway, kVersion };
+  enum Option { kCounters = 1, kBudget, kTiming, kApi, kRegion, kStartAfter, kDuration, kReplace, kAnyway, kVersion };
   static const option kOptions[] = {
       {"help", no_argument, nullptr, 'h'},
       {"version", no_argument, nullptr, kVersion},
@@ -121,6 +122,7 @@ absl::StatusOr<RunOptions> ParseRunOptions(const std::vector<std::string>& argum
       {"counters", required_argument, nullptr, kCounters},
       {"budget", required_argument, nullptr, kBudget},
       {"timing", required_argument, nullptr, kTiming},
+      {"api", required_argument, nullptr, kApi},
       {"region", required_argument, nullptr, kRegion},
       {"start-after", required_argument, nullptr, kStartAfter},
       {"duration", required_argument, nullptr, kDuration},
@@ -178,6 +180,10 @@ absl::StatusOr<RunOptions> ParseRunOptions(const std::vector<std::string>& argum
       case kTiming:
         variable = "GPUEXEC_TIMING";
         setting = Word("--timing", value, {"on", "off"}, "on or off");
+        break;
+      case kApi:
+        variable = "GPUEXEC_API";
+        setting = Word("--api", value, {"on", "off"}, "on or off");
         break;
       case kRegion:
         variable = "GPUEXEC_REGION";
