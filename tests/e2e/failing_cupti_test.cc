@@ -137,8 +137,9 @@ TEST_F(FailingCupti, LaunchesAreRecordedWithoutTimingsWhereKernelsAreRefused) {
 
 TEST_F(FailingCupti, AMemoryBudgetThatIsTooSmallLosesByName) {
   // More threads with a buffer each than the budget has buffers.
-  const Capture capture = Run({"launch", "n=2000", "threads=12"},
-                              {{"GPUEXEC_MEMORY", "8M"}, {"GPUEXEC_EXIT_WAIT", "5"}, {"FAKE_CUPTI_LANES", "12"}});
+  const Capture capture = Run(
+      {"launch", "n=2000", "threads=12"},
+      {{"GPUEXEC_MEMORY", "8M"}, {"GPUEXEC_EXIT_WAIT", "5"}, {"GPUEXEC_COUNTERS", "off"}, {"FAKE_CUPTI_LANES", "12"}});
   EXPECT_EQ(capture.result.out, "launched 24000\n");
   const uint64_t launches_lost =
       capture.trace.Stat(v1::STAT_LAUNCHES_DROPPED_QUEUE_FULL) + capture.trace.Stat(v1::STAT_LAUNCHES_DROPPED_NO_QUEUE);

@@ -20,7 +20,7 @@ using ::testing::SizeIs;
 class ProcessEnd : public CaptureTest {};
 
 TEST_F(ProcessEnd, ReturnFromMainLosesNothing) {
-  const Capture capture = Run({"launch", "n=5000"});
+  const Capture capture = Run({"launch", "n=5000"}, {{"GPUEXEC_COUNTERS", "off"}});
   EXPECT_EQ(capture.result.exit_code, 0);
   EXPECT_THAT(capture.trace.kernels, SizeIs(5000));
   ASSERT_TRUE(capture.trace.trailer.has_value());
@@ -83,7 +83,8 @@ TEST_F(ProcessEnd, AnAbortIsTheProgramsOwnAndKeepsWhatIsOlderThanASecond) {
 
 // Killed in the middle of its work: what is older than a second is in the file, launches and times.
 TEST_F(ProcessEnd, AProgramThatIsKilledAtWorkLosesNothingOlderThanASecond) {
-  const Capture capture = Run({"launch", "n=3000", "pause_us=1000", "exit=kill", "sync=0"});
+  const Capture capture =
+      Run({"launch", "n=3000", "pause_us=1000", "exit=kill", "sync=0"}, {{"GPUEXEC_COUNTERS", "off"}});
   EXPECT_EQ(capture.result.signal, SIGKILL);
   uint64_t last_ns = 0;
   for (const fakes::LogEntry& kernel : capture.log.Of("kernel")) last_ns = std::max(last_ns, kernel.Number("end"));
