@@ -221,12 +221,7 @@ void Writer::DrainBuffers() {
       Stats().Add(StatId::kCuptiErrors);
     }
     TellTimes();
-    size_t dropped = 0;
-    if (parts_.cupti->cuptiActivityGetNumDroppedRecords(static_cast<CUcontext>(buffer.context), buffer.stream_id,
-                                                        &dropped) == CUPTI_SUCCESS &&
-        dropped != 0) {
-      Stats().Add(StatId::kRecordsDroppedByCupti, dropped);
-    }
+    CountDropped(buffer.context, buffer.stream_id);
     parts_.buffers->Release(buffer.data);
     if (encoder_.PendingBytes() >= kFrameBytes) WriteFrameIfDue(false);
   }
@@ -730,8 +725,19 @@ void Writer::OnMemory(const MemoryActivity& memory) {
   encoder_.AddMemory(record);
 }
 
+void Writer::CountDropped(void* context, uint32_t stream_id) {
+  size_t dropped = 0;
+  if (parts_.cupti->cuptiActivityGetNumDroppedRecords(static_cast<CUcontext>(context), stream_id, &dropped) ==
+          CUPTI_SUCCESS &&
+      dropped != 0) {
+    Stats().Add(StatId::kRecordsDroppedByCupti, dropped);
+  }
+}
+
 void Writer::WatchRecords(bool at_end) {
   if (!decoder_ || !parts_.config->timing) return;
+  // What was dropped before any buffer came back nobody has asked for yet.
+  if (at_end) CountDropped(nullptr, 0);
   const uint64_t losses = KnownLosses();
   std::optional<RecordGapRecord> gap = at_end
                                            ? record_watch_.JudgeAtEnd(parts_.buffers->all_ended(), losses)

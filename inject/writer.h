@@ -124,6 +124,8 @@ class Writer final : private ActivityVisitor {
   void OnLaunch(uint32_t thread_id, const LaunchEvent& event);
   void OnGraphLaunch(uint32_t thread_id, const GraphLaunchEvent& event);
   void OnSynchronization(uint32_t thread_id, const SynchronizationEvent& event);
+  // Records of a stream that CUPTI had no room for; null and 0: of no stream in particular.
+  void CountDropped(void* context, uint32_t stream_id);
   void WatchRecords(bool at_end);
   void OnGraphNode(uint32_t thread_id, const GraphNodeEvent& event);
   void OnGraphDestroyed(uint32_t graph_id);

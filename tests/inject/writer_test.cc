@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -202,15 +203,30 @@ TEST_F(WriterTest, KernelsWithoutTimesAreCountedByKind) {
   EXPECT_EQ(Kernels(parts_.AllPackets()), 3u);
 }
 
+// As CUPTI tells it: how many since the last time that it was asked.
+std::atomic<size_t> dropped_records{0};
+
 TEST_F(WriterTest, WhatCuptiDroppedIsCounted) {
+  dropped_records = 12;
   parts_.cupti.cuptiActivityGetNumDroppedRecords = [](CUcontext, uint32_t, size_t* dropped) {
-    *dropped = 12;
+    *dropped = dropped_records.exchange(0);
     return CUPTI_SUCCESS;
   };
   parts_.MakeWriter();
   CompleteKernels(1, 32);
   RunToTheEnd();
   EXPECT_EQ(Stats().Get(StatId::kRecordsDroppedByCupti), 12u);
+}
+
+TEST_F(WriterTest, WhatCuptiDroppedBeforeAnyBufferCameBackIsCountedAtTheEnd) {
+  dropped_records = 7;
+  parts_.cupti.cuptiActivityGetNumDroppedRecords = [](CUcontext, uint32_t, size_t* dropped) {
+    *dropped = dropped_records.exchange(0);
+    return CUPTI_SUCCESS;
+  };
+  parts_.MakeWriter();
+  RunToTheEnd();
+  EXPECT_EQ(Stats().Get(StatId::kRecordsDroppedByCupti), 7u);
 }
 
 TEST_F(WriterTest, AProcessWithoutWorkLeavesNoFile) {
