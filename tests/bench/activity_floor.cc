@@ -12,13 +12,11 @@
 //   GX_FLOOR_ALSO=1,2      other kinds beside that, by CUpti_ActivityKind's numbers: what do they add?
 //   GX_FLOOR_FLUSH_MS=500  a thread that asks for complete buffers so often
 //   GX_FLOOR_TOGGLE_MS=N   N ms later the kernel kind is switched off and on again, as windows of counters do
-//   GX_FLOOR_DUTY_MS=A,B   kernel activity for A ms, detached (cuptiFinalize, in a callback at the return of a call of
-//   the
-//                          program, as CUPTI's guide asks) for B ms, and so on. At the end "duty CYCLES RECORDS" on
-//                          stderr
-//   GX_FLOOR_PROFILER_MS=A,B  cuptiProfilerInitialize after A ms, cuptiProfilerDeInitialize B ms later (0: never), and
-//   so on GX_FLOOR_CLOCK=1       callbacks read the clock GX_FLOOR_REQUIRED=1    ends the program where that cannot be
-//   had: a figure without it would be one of nothing
+//   GX_FLOOR_DUTY_MS=A,B   kernel activity for A ms, detached for B ms (cuptiFinalize, in a callback at the return of a
+//                          call of the program, as CUPTI's guide asks), and so on; "duty CYCLES RECORDS" on stderr
+//   GX_FLOOR_PROFILER_MS=A,B  cuptiProfilerInitialize after A ms, given up B ms later (0: never), and so on
+//   GX_FLOOR_CLOCK=1       callbacks read the clock
+//   GX_FLOOR_REQUIRED=1    ends the program where that cannot be had: a figure without it would be one of nothing
 #include <cupti.h>
 #include <cupti_profiler_target.h>
 #include <dlfcn.h>

@@ -3,8 +3,7 @@
 //
 //   gx-launch-worker COMMANDS ANSWERS     two FIFOs, opened in this order; CUDA is started before the first answer
 //   gx-launch-worker --once N             N launches, then the end: "first NS" and "last NS", CLOCK_MONOTONIC
-//   gx-launch-worker --storm T S          T threads for S seconds, each with a stream and a graph of its own: "kernels
-//   N"
+//   gx-launch-worker --storm T S          T threads for S seconds, a stream and a graph each: "kernels N"
 //
 // A line in, a line out:
 //   ready                "ready"
